@@ -111,9 +111,7 @@ struct PlacedExecutable::State {
       };
     } else {
       place->device = std::move(opened);
-      if (place->device == nullptr) {
-        VXLA_ASSIGN_OR_RETURN(place->device, OpenDevice(options));
-      }
+      if (place->device == nullptr) VXLA_SET_OR_RETURN(place->device, OpenDevice(options));
       host->client = MakeClient(place->device, host->evaluate, options.progress);
       place->name = place->device->facts().name;
       VXLA_ASSIGN_OR_RETURN(place->executable, host->client->Compile(*place->program.module, compile));

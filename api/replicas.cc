@@ -10,6 +10,7 @@
 #include "api/separate_replicas.h"
 #include "backend/device.h"
 #include "core/sizes/live_sizes.h"
+#include "core/transformed.h"
 #include "scheduler/runtime/programs/choose.h"
 
 namespace VXLA_NAMESPACE {
@@ -48,8 +49,7 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
 Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& leaves, bool tuple) {
   std::vector<Literal> stacked;
   for (size_t k = 0; k < leaves[0].size(); ++k) {
-    std::vector<const Literal*> pieces;
-    for (const auto& of_device : leaves) pieces.push_back(of_device[k]);
+    std::vector<const Literal*> pieces = Transformed(leaves, [&](const auto& of_device) { return of_device[k]; });
     VXLA_ASSIGN_OR_RETURN(stacked.emplace_back(), StackByDevice(pieces, fmt::format("result_{}", k)));
   }
   if (!tuple) return std::move(stacked[0]);
@@ -60,9 +60,7 @@ Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
   if (grid.count() == 1) return std::move(results[0]);
-  std::vector<std::vector<const Literal*>> leaves;
-  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
-  return StackResults(leaves, results[0].shape().IsTuple());
+  return StackResults(Transformed(results, FlattenLiteral), results[0].shape().IsTuple());
 }
 
 std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments) {

@@ -12,15 +12,14 @@
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 
 Result<std::vector<std::string>> DeviceNames() {
   return Guarded([]() -> Result<std::vector<std::string>> {
     VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
-    std::vector<std::string> names;
-    for (const DeviceFacts& facts : devices) names.push_back(facts.name);
-    return names;
+    return Transformed(devices, &DeviceFacts::name);
   });
 }
 

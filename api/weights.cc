@@ -10,6 +10,7 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/simplify/loop_state.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -47,9 +48,7 @@ class WeightHoister {
                                                std::vector<Instruction*>{}, ParameterAttributes{first + place}));
     };
     const auto parameters_for = [&](const Numbers& numbers) {
-      std::vector<Instruction*> values;
-      for (const int64_t number : numbers) values.push_back(parameter(number));
-      return values;
+      return Transformed(numbers, [&](const int64_t number) { return parameter(number); });
     };
     for (Instruction* const i : InstructionList(computation)) {
       if (i->opcode() == Opcode::kConstant) {

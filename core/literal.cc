@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/float_formats.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -101,10 +102,8 @@ Literal::Literal(const Shape& shape, bool zeros) : shape_(shape) {
 }
 
 Literal Literal::Tuple(std::vector<Literal> elements) {
-  std::vector<Shape> shapes;
-  for (const Literal& element : elements) shapes.push_back(element.shape());
   Literal literal;
-  literal.shape_ = Shape::Tuple(std::move(shapes));
+  literal.shape_ = Shape::Tuple(Transformed(elements, &Literal::shape));
   literal.tuple_elements_ = std::move(elements);
   return literal;
 }
@@ -260,9 +259,7 @@ Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves) {
   size_t next = 0;
   auto build = [&](auto&& self, const Shape& s) -> Literal {
     if (!s.IsTuple()) return std::move(leaves[next++]);
-    std::vector<Literal> elements;
-    for (const Shape& element : s.tuple_elements()) elements.push_back(self(self, element));
-    return Literal::Tuple(std::move(elements));
+    return Literal::Tuple(Transformed(s.tuple_elements(), [&](const Shape& element) { return self(self, element); }));
   };
   return build(build, shape);
 }

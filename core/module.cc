@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "core/module_edits.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -259,12 +260,10 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
       copies[instruction.get()] = arguments[instruction->parameter_number()];
       continue;
     }
-    std::vector<Instruction*> operands;
-    for (Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-    std::vector<Computation*> called;
-    for (Computation* computation : instruction->called()) called.push_back(map_called(computation));
-    Instruction* added = copies[instruction.get()] =
-        target.Add(instruction->CloneWith(std::move(operands), instruction->shape(), std::move(called)));
+    auto operands = Transformed(instruction->operands(), [&](Instruction* operand) { return copies.at(operand); });
+    Instruction* added = copies[instruction.get()] = target.Add(instruction->CloneWith(
+        std::move(operands), instruction->shape(),
+        Transformed(instruction->called(), [&](Computation* computation) { return map_called(computation); })));
     for (Instruction* before : instruction->control_predecessors()) added->AddControlPredecessor(copies.at(before));
   }
   return copies.at(source.root());

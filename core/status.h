@@ -128,3 +128,10 @@ class [[nodiscard]] Result {
   auto result = (expression);                                       \
   if (!result.ok()) return result.status();                         \
   declaration = std::move(result).value()
+// The same of a variable that is there already, as one statement.
+#define VXLA_SET_OR_RETURN(variable, expression)  \
+  do {                                            \
+    auto outcome_ = (expression);                 \
+    if (!outcome_.ok()) return outcome_.status(); \
+    variable = std::move(outcome_).value();       \
+  } while (false)

@@ -484,9 +484,7 @@ VxlaCode vxlaExecuteOnDevices(VxlaExecutable executable, uint32_t device_count, 
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(infos, "infos"));
     std::vector<VxlaExecuteInfo> read;
-    for (uint32_t d = 0; d < device_count; ++d) {
-      VXLA_ASSIGN_OR_RETURN(read.emplace_back(), ReadExecuteInfo(infos[d]));
-    }
+    for (uint32_t d = 0; d < device_count; ++d) VXLA_SET_OR_RETURN(read.emplace_back(), ReadExecuteInfo(infos[d]));
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     const CExecutable& program = *executable->content;
     VXLA_RETURN_IF_ERROR(CheckCount("devices", device_count, std::max<size_t>(program.devices.size(), 1)));

@@ -79,9 +79,7 @@ Status RecordedImages::Add(Image image, VkBufferUsageFlags usage, std::vector<Im
   };
   VXLA_ASSIGN_OR_RETURN(image.texels, allocate(image.array.texels));
   image.elements = image.texels;
-  if (!image.array.same_bytes) {
-    VXLA_ASSIGN_OR_RETURN(image.elements, allocate(image.array.shape));
-  }
+  if (!image.array.same_bytes) VXLA_SET_OR_RETURN(image.elements, allocate(image.array.shape));
   const vulkan::HostRange range = vulkan::RangeOf(*image.elements);
   image.binding = {range.buffer, range.offset_bytes, range.size_bytes, range.address, usage};
   images.push_back(std::move(image));

@@ -359,10 +359,9 @@ Status CheckBindings(Device& device, CRecording& recording, const VxlaBindings& 
   VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, use.results.size()));
   if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
   if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
-  for (size_t i = 0; i < use.arguments.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(recording.ranges[i], CheckLeaf(device, recording, use.arguments[i], bindings.arguments[i],
-                                                         recording.argument_usage));
-  }
+  for (size_t i = 0; i < use.arguments.size(); ++i)
+    VXLA_SET_OR_RETURN(recording.ranges[i],
+                       CheckLeaf(device, recording, use.arguments[i], bindings.arguments[i], recording.argument_usage));
   for (size_t i = 0; i < use.results.size(); ++i) {
     const HostBinding& leaf = use.results[i];
     if (leaf.argument >= 0) {
@@ -516,9 +515,7 @@ Status Transfer(VxlaValue value, vulkan::Ownership half, uint32_t family, const 
   const bool release = half == vulkan::Ownership::kRelease;
   if (release) VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
   vulkan::HostSemaphore point;
-  if (semaphore != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(point, PointFor(value, *semaphore, release ? "signal" : "wait"));
-  }
+  if (semaphore != nullptr) VXLA_SET_OR_RETURN(point, PointFor(value, *semaphore, release ? "signal" : "wait"));
   VXLA_ASSIGN_OR_RETURN(const Moment after, memory->AwaitUses());
   VXLA_ASSIGN_OR_RETURN(const TimePoint done,
                         vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family, after,
@@ -561,9 +558,7 @@ Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program, const
   if (steps.loops != 0) made.loops = vulkan::WrapBuffer({});
   made.commands = vulkan::WrapCommands(*device->device);
 #ifndef __APPLE__  // Metal has no events
-  if (device->keeps_destroyed) {
-    VXLA_ASSIGN_OR_RETURN(made.mark, vulkan::FinishMark::Create(*device->device));
-  }
+  if (device->keeps_destroyed) VXLA_SET_OR_RETURN(made.mark, vulkan::FinishMark::Create(*device->device));
 #endif
   return made;
 }

@@ -14,6 +14,7 @@
 #include "core/observation.h"
 #include "core/passes/base/prepare.h"
 #include "core/passes/devices/device_merger.h"
+#include "core/transformed.h"
 #include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {
@@ -179,11 +180,7 @@ Result<std::vector<Literal>> FunctionRun::RunMerged(const ParallelRun& run, cons
   const Attempt attempt = devices.Try(LentArguments(arguments), nullptr);
   if (attempt.how == Attempt::How::kFailed) return attempt.status;
   if (attempt.how != Attempt::How::kDone) return Unsupported("{}", attempt.status.message());
-  std::vector<Literal> results;
-  for (const Execution& execution : attempt.launch.by_device) {
-    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), execution.ToLiteral());
-  }
-  return results;
+  return Transformed(attempt.launch.by_device, &Execution::ToLiteral);
 }
 
 Status FunctionRun::RunOnGrid(const ParallelRun& run) {

@@ -204,9 +204,8 @@ class DiffRunner {
     if (outcome_.bad_leaf < 0 || outcome_.bad_instruction() != nullptr || options_.stated()) return OkStatus();
     if (one_operation && !against_file_) return OkStatus();
     Literal own;  // where something else than the reference is what the device is compared with
-    if (against_file_ || other_ != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(own, Evaluate(module_, arguments_, device_.evaluate_options()));
-    }
+    if (against_file_ || other_ != nullptr)
+      VXLA_SET_OR_RETURN(own, Evaluate(module_, arguments_, device_.evaluate_options()));
     const Literal& reference = against_file_ || other_ != nullptr ? own : outcome_.expected;
     std::vector<size_t> suspects;
     std::vector<Tolerance> tolerances(FlattenLiteral(reference).size());
@@ -465,9 +464,8 @@ Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> a
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
                           DiffSide::Open(options.device, options.compile, evaluate));
     std::unique_ptr<DiffSide> other;
-    if (options.against && !IsCpu(options.against->device)) {
-      VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, evaluate));
-    }
+    if (options.against && !IsCpu(options.against->device))
+      VXLA_SET_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, evaluate));
     stand_ins.Use(device->client());
     shader_math.Use(device->client());
     device->set_shader_math_calls(shader_math.registry());

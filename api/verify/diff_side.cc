@@ -8,6 +8,7 @@
 #include "backend/cpu/twin/shader_evaluator.h"
 #include "core/numerics/literal_compare.h"
 #include "core/passes/sizes/dynamic_padder.h"
+#include "core/transformed.h"
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"
 
@@ -21,9 +22,7 @@ Result<std::unique_ptr<DiffSide>> DiffSide::Open(const DeviceOptions& device, co
 }
 
 std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
-  std::vector<const Literal*> pointers;
-  for (const Literal& literal : literals) pointers.push_back(&literal);
-  return pointers;
+  return Transformed(literals, [&](const Literal& literal) { return &literal; });
 }
 
 DiffSide::DiffSide(std::shared_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)

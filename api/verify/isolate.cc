@@ -20,6 +20,7 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -188,8 +189,7 @@ bool OrderDecides(const Instruction& instruction, std::span<const Literal* const
   const int64_t length = std::max<int64_t>(AccumulationLength(instruction), 1);
   const int64_t rows = FlattenTuple(instruction.shape())[0]->ElementCount();
   if (rows > kMostElements / length) return true;  // too much to ask: then it may
-  std::vector<SharedLiteral> given;
-  for (const Literal* operand : operands) given.push_back(std::make_shared<const Literal>(*operand));
+  auto given = Transformed(operands, [&](const Literal* operand) { return std::make_shared<const Literal>(*operand); });
   const SmallProgram program = ProgramOf(instruction, given);
   ShaderEvaluation evaluation;
   evaluation.options = device.evaluate_options();
@@ -337,9 +337,8 @@ class Isolator {
       changed = true;
     }
     if (!changed) return OkStatus();
-    std::vector<const Literal*> pointers;
-    for (const SharedLiteral& operand : *operands) pointers.push_back(operand.get());
-    VXLA_ASSIGN_OR_RETURN(Literal value, EvaluateInstruction(instruction, pointers, device_.evaluate_options()));
+    VXLA_ASSIGN_OR_RETURN(Literal value, EvaluateInstruction(instruction, Transformed(*operands, &SharedLiteral::get),
+                                                             device_.evaluate_options()));
     *expected = std::make_shared<const Literal>(std::move(value));
     return OkStatus();
   }
@@ -395,9 +394,7 @@ class Isolator {
     VXLA_ASSIGN_OR_RETURN(const DiffSide::Value value,
                           device_.Run(*program.module, arguments, options_.with_shader_math, false));
     std::optional<DiffSide::Value> other;
-    if (other_ != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(other, other_->Run(*program.module, arguments, false, false));
-    }
+    if (other_ != nullptr) VXLA_SET_OR_RETURN(other, other_->Run(*program.module, arguments, false, false));
     for (size_t i = 0; i < batch.size() && !stopped_; ++i) {
       const Literal& expected = other ? other->result.tuple_elements()[i] : *batch[i].expected;
       const Literal* shader_math = value.shader_math ? &value.shader_math->tuple_elements()[i] : nullptr;
@@ -413,8 +410,7 @@ class Isolator {
   void Judge(Walked& walked, const Pending& pending, const Literal& expected, const Literal& actual,
              const Literal* shader_math) {
     InstructionReport& report = reports_[pending.report];
-    std::vector<const Literal*> operands;
-    for (const SharedLiteral& operand : pending.operands) operands.push_back(operand.get());
+    std::vector<const Literal*> operands = Transformed(pending.operands, &SharedLiteral::get);
     CompareInstruction(*pending.instruction, operands, device_, expected, actual, shader_math, &report);
     if (!report.bad()) return;
     if (other_ != nullptr) {
@@ -462,9 +458,7 @@ SmallProgram ProgramOf(const Instruction& instruction, std::span<const std::shar
 }
 
 std::vector<const Literal*> SmallProgram::pointers() const {
-  std::vector<const Literal*> result;
-  for (const auto& argument : arguments) result.push_back(argument.get());
-  return result;
+  return Transformed(arguments, [&](const auto& argument) { return argument.get(); });
 }
 
 Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<const Literal* const> arguments,

@@ -14,6 +14,7 @@
 #include "core/library/library_calls.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -24,9 +25,7 @@ Shape Widened(const Shape& shape) {
   Shape wide = shape;
   wide.set_element_type(WideType(shape.element_type()));
   if (!shape.IsTuple()) return wide;
-  std::vector<Shape> elements;
-  for (const Shape& element : shape.tuple_elements()) elements.push_back(Widened(element));
-  return Shape::Tuple(std::move(elements));
+  return Shape::Tuple(Transformed(shape.tuple_elements(), Widened));
 }
 
 // Real numbers of an array of f64 or c128: real and imaginary parts one after another.
@@ -185,9 +184,8 @@ struct Perturbation::Twin {
   }
 
   std::vector<Computation*> Called(const Instruction& original) {
-    std::vector<Computation*> called;
-    for (const Computation* computation : original.called()) called.push_back(WidenComputation(*computation));
-    return called;
+    return Transformed(original.called(),
+                       [&](const Computation* computation) { return WidenComputation(*computation); });
   }
 
   Computation* WidenComputation(const Computation& original) {
@@ -196,8 +194,7 @@ struct Perturbation::Twin {
     Computation* copy = module->AddComputation(original.name());
     std::unordered_map<const Instruction*, Instruction*> copies;
     for (auto& [each, called] : inner) {
-      std::vector<Instruction*> operands;
-      for (const Instruction* operand : each->operands()) operands.push_back(copies.at(operand));
+      auto operands = Transformed(each->operands(), [&](const Instruction* operand) { return copies.at(operand); });
       auto wide = each->CloneWith(std::move(operands), Widened(each->shape()), std::move(called));
       if (each->opcode() == Opcode::kConstant && each->shape().IsArray()) {
         wide->mutable_attributes() = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};

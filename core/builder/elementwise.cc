@@ -85,9 +85,8 @@ Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dim
     kept_mapping.push_back(mapping[i]);
   }
   const ElementType type = shape.element_type();
-  if (static_cast<int>(kept_sizes.size()) != shape.rank()) {
-    VXLA_ASSIGN_OR_RETURN(operand, Emit(builder, Opcode::kReshape, {{operand}}, Shape(type, kept_sizes)));
-  }
+  if (static_cast<int>(kept_sizes.size()) != shape.rank())
+    VXLA_SET_OR_RETURN(operand, Emit(builder, Opcode::kReshape, {{operand}}, Shape(type, kept_sizes)));
   return Emit(builder, Opcode::kBroadcast, {{operand}}, Shape(type, dimensions), DimensionsAttributes{kept_mapping});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/attributes.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -97,10 +98,7 @@ Result<std::vector<IntList>> MeshGroups(std::span<const MeshAxis> axes, std::spa
     if (std::ssize(sorted) != devices || !distinct || sorted.front() < 0)
       return InvalidArgument("device_ids ({}) must be {} different devices", JoinInts(ids), devices);
   }
-  std::vector<Part> found;
-  for (const MeshPart& part : parts) {
-    VXLA_ASSIGN_OR_RETURN(found.emplace_back(), Resolve(axes, part));
-  }
+  VXLA_ASSIGN_OR_RETURN(auto found, Transformed(parts, [&](const MeshPart& part) { return Resolve(axes, part); }));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Dimension> dimensions, CutAxes(axes, found));
   return Expand(dimensions, found.size(), ids);
 }

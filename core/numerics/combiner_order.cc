@@ -10,6 +10,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 #include "core/numerics/comparison.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -341,9 +342,7 @@ class Combiner {
         continue;
       }
       if (i.opcode() == Opcode::kTuple) continue;
-      std::vector<Sample> operands;
-      for (size_t o : steps_[s].operands) operands.push_back(values[o]);
-      values[s] = EvaluatedSample(i, operands);
+      values[s] = EvaluatedSample(i, Transformed(steps_[s].operands, [&](size_t o) { return values[o]; }));
     }
     SampleTuple results;
     for (size_t r : results_) results.push_back(values[r]);

@@ -2,6 +2,7 @@
 
 #include "core/limits.h"
 #include "core/ops/op_support.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -47,9 +48,7 @@ Result<Shape> InferTuple(const Instruction& instruction) {
       return OpError(instruction, "more than {} elements or {} levels", kMaxTupleNodes, kMaxTupleDepth);
     }
   }
-  std::vector<Shape> elements;
-  for (const Instruction* operand : instruction.operands()) elements.push_back(operand->shape());
-  return Shape::Tuple(std::move(elements));
+  return Shape::Tuple(Transformed(instruction.operands(), &Instruction::shape));
 }
 
 Result<Shape> InferGetTupleElement(const Instruction& instruction) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/op_support.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -19,9 +20,7 @@ class Pairs {
   void PairAll(int first, int count, int64_t except = -1) {
     for (int64_t d = 0; d < Rank(first); ++d) {
       if (d == except) continue;
-      std::vector<OperandDimension> places;
-      for (int k = first; k < first + count; ++k) places.push_back({k, d});
-      Pair(std::move(places));
+      Pair(Transformed(std::views::iota(first, first + count), [&](int k) { return OperandDimension{k, d}; }));
     }
   }
 

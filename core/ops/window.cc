@@ -9,9 +9,8 @@ Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const
   const Window& window = instruction.attributes<WindowAttributes>().window;
   VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "window", window.size(), shape));
   std::vector<int64_t> sizes;
-  for (int i = 0; i < shape.rank(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(sizes.emplace_back(), WindowPositions(instruction, i, shape.dimension(i), window[i]));
-  }
+  for (int i = 0; i < shape.rank(); ++i)
+    VXLA_SET_OR_RETURN(sizes.emplace_back(), WindowPositions(instruction, i, shape.dimension(i), window[i]));
   __int128 taps = 1;
   for (const WindowDimension& dimension : window) {
     taps *= dimension.size;

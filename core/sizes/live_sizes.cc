@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/transformed.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -30,16 +32,12 @@ void CopyCorner(std::span<const int64_t> sizes, const Literal& from, Literal& to
 }  // namespace
 
 std::vector<int64_t> LiveSizes(const Literal& literal) {
-  std::vector<int64_t> sizes;
-  for (int i = 0; i < literal.shape().rank(); ++i) sizes.push_back(literal.dynamic_size(i));
-  return sizes;
+  return Transformed(std::views::iota(0, literal.shape().rank()), [&](int i) { return literal.dynamic_size(i); });
 }
 
 Shape LiveShape(const Literal& literal) {
   if (!literal.shape().IsTuple()) return Shape(literal.shape().element_type(), LiveSizes(literal));
-  std::vector<Shape> elements;
-  for (const Literal& element : literal.tuple_elements()) elements.push_back(LiveShape(element));
-  return Shape::Tuple(std::move(elements));
+  return Shape::Tuple(Transformed(literal.tuple_elements(), LiveShape));
 }
 
 Literal CutTo(const Literal& literal, std::span<const int64_t> sizes) {
@@ -50,9 +48,7 @@ Literal CutTo(const Literal& literal, std::span<const int64_t> sizes) {
 
 Literal CutToLiveSizes(const Literal& literal) {
   if (!literal.shape().IsTuple()) return literal.is_dynamic() ? CutTo(literal, LiveSizes(literal)) : literal;
-  std::vector<Literal> elements;
-  for (const Literal& element : literal.tuple_elements()) elements.push_back(CutToLiveSizes(element));
-  return Literal::Tuple(std::move(elements));
+  return Literal::Tuple(Transformed(literal.tuple_elements(), CutToLiveSizes));
 }
 
 Literal PadToBounds(const Literal& dense, const Shape& bounded) {

@@ -207,9 +207,7 @@ Status ParseValue(Lexer& lexer, std::vector<SliceDimension>& value) {
     VXLA_ASSIGN_OR_RETURN(slice.start, lexer.TakeInt("the start of a slice"));
     VXLA_RETURN_IF_ERROR(lexer.Expect(":"));
     VXLA_ASSIGN_OR_RETURN(slice.limit, lexer.TakeInt("the limit of a slice"));
-    if (lexer.Eat(":")) {
-      VXLA_ASSIGN_OR_RETURN(slice.stride, lexer.TakeInt("the stride of a slice"));
-    }
+    if (lexer.Eat(":")) VXLA_SET_OR_RETURN(slice.stride, lexer.TakeInt("the stride of a slice"));
     return lexer.Expect("]");
   });
 }

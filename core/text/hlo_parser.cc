@@ -116,9 +116,7 @@ Status HloParser::ParseComputation() {
     return InvalidArgument("duplicate computation '{}'", name).At(location);
   }
   std::optional<Signature> signature;
-  if (lexer_.At("(")) {
-    VXLA_ASSIGN_OR_RETURN(signature, ParseSignature());
-  }
+  if (lexer_.At("(")) VXLA_SET_OR_RETURN(signature, ParseSignature());
   auto computation = std::make_unique<Computation>(std::string(name));
   VXLA_RETURN_IF_ERROR(ParseBody(*computation));
   if (signature) VXLA_RETURN_IF_ERROR(CheckSignature(*signature, *computation));
@@ -228,9 +226,7 @@ Status HloParser::ParseInstruction() {
   if (scope_->names.contains(name)) {
     return InvalidArgument("duplicate name '{}' in the computation", name).At(draft.location);
   }
-  if (AtShape(lexer_)) {
-    VXLA_ASSIGN_OR_RETURN(draft.shape, ParseShape(lexer_));
-  }
+  if (AtShape(lexer_)) VXLA_SET_OR_RETURN(draft.shape, ParseShape(lexer_));
   if (lexer_.token().kind != TokenKind::kIdentifier) return lexer_.Expected("an opcode");
   const std::string_view opcode_text = lexer_.token().text;
   const std::optional<Opcode> opcode = ParseOpcode(opcode_text);
@@ -301,9 +297,7 @@ Status HloParser::ParseParameterNumber(Draft& draft) {
 Result<Instruction*> HloParser::ParseOperand() {
   std::optional<Shape> shape;
   const SourceLocation location = lexer_.token().location;
-  if (AtShape(lexer_)) {
-    VXLA_ASSIGN_OR_RETURN(shape, ParseShape(lexer_));
-  }
+  if (AtShape(lexer_)) VXLA_SET_OR_RETURN(shape, ParseShape(lexer_));
   if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(')
     return ParseNestedOperand(std::move(shape));
   if (scope_->is_instruction && shape && !scope_->names.contains(lexer_.token().text))
@@ -361,9 +355,7 @@ Result<Instruction*> HloParser::TakeInstruction(std::string_view what) {
         .At(location);
   }
   Instruction* taken = found->second;
-  while (lexer_.At("#")) {
-    VXLA_ASSIGN_OR_RETURN(taken, TakeElement(taken));
-  }
+  while (lexer_.At("#")) VXLA_SET_OR_RETURN(taken, TakeElement(taken));
   return taken;
 }
 

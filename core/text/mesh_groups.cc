@@ -70,9 +70,7 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
   if (!devices.ok()) return lexer.Error("replica_groups: {}", devices.status().message());
   if (!lexer.Spend(*devices)) return lexer.Error("replica_groups: {} devices are too many for this text", *devices);
   IntList ids;
-  if (lexer.Eat(",")) {
-    VXLA_ASSIGN_OR_RETURN(ids, TakeDeviceIds(lexer, *devices));
-  }
+  if (lexer.Eat(",")) VXLA_SET_OR_RETURN(ids, TakeDeviceIds(lexer, *devices));
   std::vector<MeshPart> parts;
   VXLA_RETURN_IF_ERROR(lexer.Expect("{"));
   while (!lexer.At("}")) {

@@ -143,9 +143,7 @@ Result<Literal> RemoteDevice::Call(int64_t number, std::span<const Literal* cons
   const JobWaits waits = ForTheReport(waits_);
   VXLA_ASSIGN_OR_RETURN(auto waited, SendTo(group_, 0, TagOf(device_), waits, {number, 0, 0}, std::move(body)));
   Header header;
-  if (!waited) {
-    VXLA_ASSIGN_OR_RETURN(waited, ReceiveFrom(group_, 0, TagOf(device_), waits, header, body));
-  }
+  if (!waited) VXLA_SET_OR_RETURN(waited, ReceiveFrom(group_, 0, TagOf(device_), waits, header, body));
   if (waited) return DeviceFailure("deadlock: {} waits for rank 0, which {}", who, waited->why);
   VXLA_RETURN_IF_ERROR(StatusOf(header, body));
   std::span<const std::byte> left(body);

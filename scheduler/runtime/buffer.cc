@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/host/guarded.h"
+#include "core/transformed.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 #include "scheduler/runtime/memory/host_array.h"
@@ -127,10 +128,7 @@ Result<Literal> Execution::ToLiteral() const {
   return Guarded([&]() -> Result<Literal> {
     VXLA_RETURN_IF_ERROR(Wait());
     if (on_host != nullptr) return *on_host;
-    std::vector<Literal> values;
-    for (const DeviceBuffer& leaf : leaves) {
-      VXLA_ASSIGN_OR_RETURN(values.emplace_back(), leaf.ToLiteral());
-    }
+    VXLA_ASSIGN_OR_RETURN(std::vector<Literal> values, Transformed(leaves, &DeviceBuffer::ToLiteral));
     return UnflattenLiteral(shape, values);
   });
 }

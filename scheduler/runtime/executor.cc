@@ -6,6 +6,7 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/module.h"
+#include "core/transformed.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/commands/run.h"
 #include "scheduler/runtime/memory/live_values.h"
@@ -14,8 +15,7 @@ namespace VXLA_NAMESPACE {
 
 Status MakeKernels(ExecutableState& state, const Proceed& proceed) {
   const Stopwatch all;
-  std::vector<const KernelKey*> keys;
-  for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
+  auto keys = Transformed(state.program.plan.kernels, [&](const KernelKey& key) { return &key; });
   const auto progress = [&](size_t made, size_t wanted) {
     const CallProgress call{CallProgress::Stage::kKernels, made, wanted};
     state.client->Report(call);
@@ -73,10 +73,9 @@ void MakeContexts(ExecutableState& state) {
 
 Status AllocateConstantBlocks(ExecutableState& state) {
   int64_t allocated_bytes = 0;
-  for (int64_t bytes : state.program.plan.constant_block_bytes) {
-    VXLA_ASSIGN_OR_RETURN(state.program.constant_blocks.emplace_back(),
-                          state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
-  }
+  for (int64_t bytes : state.program.plan.constant_block_bytes)
+    VXLA_SET_OR_RETURN(state.program.constant_blocks.emplace_back(),
+                       state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
   return OkStatus();
 }
 
@@ -144,9 +143,8 @@ bool Executable::depends_on_sizes() const { return state_->sized != nullptr; }
 Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arguments) const {
   VXLA_CHECK(depends_on_sizes(), "a program of static shapes is the same for all arguments");
   return Guarded([&] {
-    std::vector<Argument> values;
-    for (const Literal* argument : arguments) values.emplace_back(*argument);
-    return state_->sized->ProgramFor(*state_->client->device, values);
+    return state_->sized->ProgramFor(
+        *state_->client->device, Transformed(arguments, [&](const Literal* argument) { return Argument(*argument); }));
   });
 }
 
@@ -200,8 +198,7 @@ Result<Execution> Executable::Execute(std::span<const Argument> arguments, const
 Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunStatistics* statistics) {
   const Stopwatch all;
   Result<Literal> result = Guarded([&]() -> Result<Literal> {
-    std::vector<Argument> values;
-    for (const Literal* argument : arguments) values.emplace_back(*argument);
+    std::vector<Argument> values = Transformed(arguments, [&](const Literal* argument) { return Argument(*argument); });
     VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, {statistics, /*waits_for_host=*/true, {}, {}}));
     VXLA_RETURN_IF_ERROR(execution.Wait());
     state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});

@@ -33,9 +33,7 @@ Status ReadStrings(std::string_view file, BytecodeContainer& out) {
   // A string takes two bytes or more: its size and its NUL. So memory is bounded by the file's size.
   if (count > in.left() / 2) return in.Error("{} strings in {} bytes", count, in.left());
   std::vector<uint64_t> sizes(count);
-  for (size_t i = count; i-- > 0;) {
-    VXLA_ASSIGN_OR_RETURN(sizes[i], in.Varint("a string's size"));
-  }
+  for (size_t i = count; i-- > 0;) VXLA_SET_OR_RETURN(sizes[i], in.Varint("a string's size"));
   for (const uint64_t size : sizes) {
     VXLA_ASSIGN_OR_RETURN(const std::string_view text, in.Take(size, "a string"));
     if (!text.ends_with('\0')) return in.Error("a string does not end with NUL");

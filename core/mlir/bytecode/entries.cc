@@ -7,6 +7,7 @@
 #include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/rewrite/quantized.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -295,11 +296,7 @@ Status BytecodeEntries::ReadResourceElements(ByteReader& in, Attribute& out) {
 
 Result<IntList> BytecodeEntries::ReadInts(ByteReader& in, std::string_view what) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count(what));
-  IntList values;
-  for (uint64_t i = 0; i < count; ++i) {
-    VXLA_ASSIGN_OR_RETURN(values.emplace_back(), in.SignedVarint(what));
-  }
-  return values;
+  return Transformed(std::views::iota(uint64_t{0}, count), [&](uint64_t) { return in.SignedVarint(what); });
 }
 
 Status BytecodeEntries::ReadAlias(ByteReader& in, Attribute& out) {
@@ -466,9 +463,7 @@ Result<ElementType> BytecodeEntries::ReadElementType(ByteReader& in) {
 // [bounds,] sizes, element type; a size of -2^63 is open.
 Status BytecodeEntries::ReadTensorType(ByteReader& in, bool with_encoding, Type& out) {
   const Attribute* encoding = nullptr;
-  if (with_encoding) {
-    VXLA_ASSIGN_OR_RETURN(encoding, ReadAttribute(in));
-  }
+  if (with_encoding) VXLA_SET_OR_RETURN(encoding, ReadAttribute(in));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ReadInts(in, "the dimensions of a tensor"));
   if (sizes.size() > static_cast<size_t>(kMaxRank)) return in.Error("a tensor of more than {} dimensions", kMaxRank);
   std::vector<bool> dynamic;
@@ -542,14 +537,10 @@ Status BytecodeEntries::ReadQuantized(ByteReader& in, bool per_axis, Type& out) 
     VXLA_ASSIGN_OR_RETURN(const uint64_t dimension, in.Varint("a quantized dimension"));
     axis = fmt::format(":{}", dimension);
   }
-  for (int i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(limits.emplace_back(), in.SignedVarint("a storage limit"));
-  }
+  for (int i = 0; i < 2; ++i) VXLA_SET_OR_RETURN(limits.emplace_back(), in.SignedVarint("a storage limit"));
   if (per_axis) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count("the number of scales"));
-    for (uint64_t i = 0; i < count; ++i) {
-      VXLA_ASSIGN_OR_RETURN(factors.emplace_back(), ReadDouble(in));
-    }
+    for (uint64_t i = 0; i < count; ++i) VXLA_SET_OR_RETURN(factors.emplace_back(), ReadDouble(in));
     VXLA_ASSIGN_OR_RETURN(zero_points, ReadInts(in, "the zero points"));
     if (zero_points.size() != factors.size())
       return in.Error("{} scales and {} zero points", factors.size(), zero_points.size());

@@ -121,9 +121,7 @@ Status BytecodeReader::ReadPropertyBodies() {
   if (container_.version < 5) return OkStatus();
   ByteReader in = Section(SectionId::kProperties);
   VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count("the number of properties"));
-  for (uint64_t i = 0; i < count; ++i) {
-    VXLA_ASSIGN_OR_RETURN(properties_.emplace_back(), in.Blob("properties"));
-  }
+  for (uint64_t i = 0; i < count; ++i) VXLA_SET_OR_RETURN(properties_.emplace_back(), in.Blob("properties"));
   return in.ExpectEnd("the last properties");
 }
 
@@ -170,9 +168,7 @@ Status BytecodeReader::ReadArguments(ByteReader& in, Scopes& scopes, Block& bloc
 // The order in which passes see uses, which says nothing about the program.
 Status BytecodeReader::SkipUseLists(ByteReader& in, size_t values) {
   uint64_t count = 1;
-  if (values > 1) {
-    VXLA_ASSIGN_OR_RETURN(count, in.Count("the number of use lists"));
-  }
+  if (values > 1) VXLA_SET_OR_RETURN(count, in.Count("the number of use lists"));
   for (uint64_t i = 0; i < count; ++i) {
     if (values > 1) VXLA_RETURN_IF_ERROR(in.Index("a use list's value", values).status());
     VXLA_ASSIGN_OR_RETURN(const uint64_t head, in.Varint("the size of a use list"));
@@ -247,9 +243,7 @@ Status BytecodeReader::ReadOperation(ByteReader& in, Scopes& scopes, Block& bloc
   VXLA_RETURN_IF_ERROR(in.Index("a location", entries_.attribute_count()).status());
   VXLA_RETURN_IF_ERROR(ReadAttributes(in, mask, form, operation));
   std::vector<Type> results;
-  if ((mask & kHasResults) != 0) {
-    VXLA_ASSIGN_OR_RETURN(results, entries_.ReadTypes(in));
-  }
+  if ((mask & kHasResults) != 0) VXLA_SET_OR_RETURN(results, entries_.ReadTypes(in));
   if ((mask & kHasOperands) != 0) VXLA_RETURN_IF_ERROR(ReadOperands(in, scopes, operation));
   if ((mask & kHasSuccessors) != 0) VXLA_RETURN_IF_ERROR(ReadSuccessors(in, operation));
   const bool is_cast = operation.name == "builtin.unrealized_conversion_cast";
@@ -352,9 +346,7 @@ Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in, size_t segments
   if (head >> 1 > segments) return in.Error("{} segment sizes", head >> 1);
   IntList sizes(segments, 0);
   uint64_t place_bits = 0;
-  if (sparse) {
-    VXLA_ASSIGN_OR_RETURN(place_bits, in.Index("the width of a place", 8));
-  }
+  if (sparse) VXLA_SET_OR_RETURN(place_bits, in.Index("the width of a place", 8));
   for (uint64_t i = 0; i < head >> 1; ++i) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Varint("a segment's size"));
     const uint64_t place = sparse ? value & ((uint64_t{1} << place_bits) - 1) : i;

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "core/transformed.h"
+
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
@@ -272,10 +274,7 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
     case Attribute::Kind::kSymbol:
       return StringNumber(attribute.text);
     case Attribute::Kind::kArray: {
-      std::vector<uint64_t> elements;
-      for (const Attribute& part : attribute.elements) {
-        VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), AttributeNumber(part));
-      }
+      VXLA_ASSIGN_OR_RETURN(std::vector<uint64_t> elements, Transformed(attribute.elements, [&](const Attribute& part) { return AttributeNumber(part); }));
       return ArrayNumber(elements);
     }
     case Attribute::Kind::kDictionary: {

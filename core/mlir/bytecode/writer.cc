@@ -330,9 +330,7 @@ Result<uint64_t> BytecodeWriter::PropertyNumber(const Operation& operation, cons
     const Attribute* window = operation.Find("window_dimensions");
     if (window == nullptr) window = operation.Find("kernel_spatial_dimensions");
     IntList sizes;
-    if (window != nullptr && value == nullptr) {
-      VXLA_ASSIGN_OR_RETURN(sizes, operation.IntsOf(name, *window));
-    }
+    if (window != nullptr && value == nullptr) VXLA_SET_OR_RETURN(sizes, operation.IntsOf(name, *window));
     return ListNumber(operation, property, value, sizes.size());
   }
   const VhloKeywords* const keywords = FindVhloKeywords(kind);

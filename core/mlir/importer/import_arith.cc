@@ -77,9 +77,8 @@ Status ImportUnordered(Frame& frame, const Operation& operation, std::string_vie
   if (predicate == "true" || predicate == "false")
     return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
   Instruction* ordered[2];
-  for (size_t i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
-  }
+  for (size_t i = 0; i < 2; ++i)
+    VXLA_SET_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
   Instruction* const both = frame.And(ordered[0], ordered[1]);
   if (predicate == "ord") return BindLanes(frame, operation, both);
   Instruction* const none = frame.Add(Opcode::kNot, truth, {both});

@@ -383,10 +383,8 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
     }
     const bool lists = attributes.index_vector_dim < table.rank();
     Instruction* limit = most[0];
-    if (most.size() > 1) {
-      VXLA_ASSIGN_OR_RETURN(limit,
-                            AddInferred(frame, operation, Opcode::kConcatenate, most, DimensionsAttributes{{0}}));
-    }
+    if (most.size() > 1)
+      VXLA_SET_OR_RETURN(limit, AddInferred(frame, operation, Opcode::kConcatenate, most, DimensionsAttributes{{0}}));
     Shape wide = WithoutFlags(table);
     wide.set_element_type(kPlace);
     if (!lists) limit = frame.Reshaped(limit, {});

@@ -271,11 +271,10 @@ Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> lists, WindowLists(frame, operation, operands, *reducer));
   VXLA_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(frame, operation, operands[0], lists));
   std::vector<Instruction*> given(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(2 * arrays));
-  for (size_t k = 0; k < arrays; ++k) {
-    VXLA_ASSIGN_OR_RETURN(
+  for (size_t k = 0; k < arrays; ++k)
+    VXLA_SET_OR_RETURN(
         given[k], AddInferred(frame, operation, Opcode::kBroadcast, {given[k]}, DimensionsAttributes{windows.places},
                               {}, Shape(given[k]->shape().element_type(), windows.dims)));
-  }
   const ReducerFacts facts = FactsOfReducer(*reducer);
   const bool selects = arrays == 1 && facts.identity.has_value();
   if (selects) {

@@ -63,13 +63,11 @@ Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape>
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, frame.importer.typed()));
   std::vector<Computation*> called;
   if (const Attribute* names = operation.Find("called_computations")) {
-    for (const Attribute& name : names->elements) {
-      VXLA_ASSIGN_OR_RETURN(called.emplace_back(), frame.importer.ImportFunction(name.text, operation.location));
-    }
+    for (const Attribute& name : names->elements)
+      VXLA_SET_OR_RETURN(called.emplace_back(), frame.importer.ImportFunction(name.text, operation.location));
   }
-  if (operation.Find("result_layouts") != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(operation, "result_layouts", std::move(shapes)));
-  }
+  if (operation.Find("result_layouts") != nullptr)
+    VXLA_SET_OR_RETURN(shapes, WithLayouts(operation, "result_layouts", std::move(shapes)));
   Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
   VXLA_ASSIGN_OR_RETURN(Instruction* const call,
                         AddInferred(frame, operation, Opcode::kCustomCall, std::move(operands), std::move(attributes),
@@ -196,12 +194,8 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
     Aliasing alias;
     if (const Attribute* operand = entry.Find("operand_index")) alias.operand = operand->integer;
     const Attribute *output = entry.Find("output_tuple_indices"), *part = entry.Find("operand_tuple_indices");
-    if (output != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(alias.output_index, operation.IntsOf("output_tuple_indices", *output));
-    }
-    if (part != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(alias.operand_index, operation.IntsOf("operand_tuple_indices", *part));
-    }
+    if (output != nullptr) VXLA_SET_OR_RETURN(alias.output_index, operation.IntsOf("output_tuple_indices", *output));
+    if (part != nullptr) VXLA_SET_OR_RETURN(alias.operand_index, operation.IntsOf("operand_tuple_indices", *part));
     attributes.output_to_operand_aliasing.push_back(std::move(alias));
   }
   return attributes;
@@ -224,9 +218,8 @@ Status ImportCustomCall(Frame& frame, const Operation& operation) {
   for (const ValueId result : operation.results)
     shapes.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
   Operation sized = operation;
-  if (operation.Find("indices_of_shape_operands") != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
-  }
+  if (operation.Find("indices_of_shape_operands") != nullptr)
+    VXLA_SET_OR_RETURN(sized, WithoutShapeOperands(frame, operation, shapes));
   if (target != nullptr && (target->text.starts_with("mhlo.") || target->text.starts_with("chlo."))) {
     VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, sized, target->text, sized.Find("mhlo.attributes")));
     if (chlo) return OkStatus();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/mlir/importer/import_operations.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -61,12 +62,9 @@ Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& o
                                                 const CollectiveAttributes& attributes, size_t member) {
   CollectiveAttributes turned = WithFirst(attributes, member);
   turned.use_global_device_ids = false;
-  std::vector<Instruction*> given;
-  for (Instruction* operand : operands) {
-    VXLA_ASSIGN_OR_RETURN(given.emplace_back(),
-                          AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned));
-  }
-  return given;
+  return Transformed(operands, [&](Instruction* operand) {
+    return AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned);
+  });
 }
 
 }  // namespace

@@ -468,9 +468,7 @@ Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const s
   }
   VXLA_ASSIGN_OR_RETURN(Instruction * result, AddInferred(frame, operation, Opcode::kDynamicSlice, std::move(starts),
                                                           DynamicSliceAttributes{sizes}));
-  if (strided) {
-    VXLA_ASSIGN_OR_RETURN(result, AddInferred(frame, operation, Opcode::kSlice, {result}, std::move(every)));
-  }
+  if (strided) VXLA_SET_OR_RETURN(result, AddInferred(frame, operation, Opcode::kSlice, {result}, std::move(every)));
   VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {result}));
   return true;
 }

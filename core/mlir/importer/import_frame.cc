@@ -1,6 +1,7 @@
 #include "core/devices/replica_groups.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/ops/ops.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -15,11 +16,7 @@ Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId va
 }
 
 Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) {
-  std::vector<Instruction*> operands;
-  for (const ValueId value : operation.operands) {
-    VXLA_ASSIGN_OR_RETURN(operands.emplace_back(), Lookup(frame, operation, value));
-  }
-  return operands;
+  return Transformed(operation.operands, [&](const ValueId value) { return Lookup(frame, operation, value); });
 }
 
 Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,

@@ -187,10 +187,9 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
   }
   const auto vector = static_cast<int64_t>(axes.size());
   Instruction* table = indices[0];
-  if (indices.size() > 1) {
-    VXLA_ASSIGN_OR_RETURN(table,
-                          AddInferred(frame, operation, Opcode::kConcatenate, indices, DimensionsAttributes{{vector}}));
-  }
+  if (indices.size() > 1)
+    VXLA_SET_OR_RETURN(table,
+                       AddInferred(frame, operation, Opcode::kConcatenate, indices, DimensionsAttributes{{vector}}));
   GatherAttributes gather;
   for (const int axis : of_tensor) {
     gather.operand_batching_dims.push_back(static_cast<int64_t>(gather.operand_batching_dims.size()));

@@ -5,6 +5,7 @@
 #include "core/builder/math.h"
 #include "core/limits.h"
 #include "core/mlir/importer/import_operations.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -85,9 +86,7 @@ XlaOp SumOverOthers(XlaOp operand, std::string& letters, const std::string& kept
 
 XlaOp InOrder(XlaOp operand, const std::string& letters, const std::string& wanted) {
   if (letters == wanted) return operand;
-  IntList permutation;
-  for (const char c : wanted) permutation.push_back(static_cast<int64_t>(letters.find(c)));
-  return Transpose(operand, permutation);
+  return Transpose(operand, Transformed(wanted, [&](const char c) { return static_cast<int64_t>(letters.find(c)); }));
 }
 
 // Where a letter stands for two dimensions, those places at which both have the same index.

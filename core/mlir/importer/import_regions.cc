@@ -4,6 +4,7 @@
 
 #include "core/mlir/importer/import_operations.h"
 #include "core/passes/expand/scalar_regions.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -73,8 +74,7 @@ Instruction* SinkExpression(Frame& frame, const Instruction* value) {
 // An array of these elements.
 Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
   if (elements.empty()) return frame.Constant(Literal(shape));
-  std::vector<Instruction*> parts;
-  for (Instruction* element : elements) parts.push_back(frame.Reshaped(element, {1}));
+  auto parts = Transformed(elements, [&](Instruction* element) { return frame.Reshaped(element, {1}); });
   const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
   Instruction* const list =
       parts.size() == 1 ? parts[0] : frame.Add(Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
@@ -187,9 +187,8 @@ Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruc
 }
 
 Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
-  std::vector<Shape> shapes;
-  for (const Instruction* value : init) shapes.push_back(value->shape());
-  VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
+  VXLA_ASSIGN_OR_RETURN(const State state,
+                        StateOf(frame, operation, operation.regions, Transformed(init, &Instruction::shape)));
   frame.importer.KeepInvariants(operation, init);
   BeginForall(frame, operation, /*written_out=*/false);
   VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
@@ -211,9 +210,8 @@ Status ImportConditional(Frame& frame, const Operation& operation, std::vector<I
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
     VXLA_ASSIGN_OR_RETURN(branches.emplace_back(), ImportStateRegion(frame, operation, i, state, false));
-    std::vector<Instruction*> captured;
-    for (const ValueId value : state.captures) captured.push_back(frame.values.at(value));
-    operands.push_back(frame.Together(std::move(captured)));
+    operands.push_back(
+        frame.Together(Transformed(state.captures, [&](const ValueId value) { return frame.values.at(value); })));
   }
   return BindInferred(frame, operation, Opcode::kConditional, std::move(operands), NoAttributes{}, std::move(branches));
 }
@@ -252,10 +250,8 @@ Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t 
                from->shape().ElementCount() <= kMaxSunkElements) {
       captured.emplace_back(value, from->shape());
       std::vector<Instruction*> elements{from};
-      if (!from->shape().IsScalar()) {
-        VXLA_ASSIGN_OR_RETURN(elements,
-                              Scalars(outer, operation, outer.Reshaped(from, {from->shape().ElementCount()})));
-      }
+      if (!from->shape().IsScalar())
+        VXLA_SET_OR_RETURN(elements, Scalars(outer, operation, outer.Reshaped(from, {from->shape().ElementCount()})));
       captures.insert(captures.end(), elements.begin(), elements.end());
     }  // using another is an error with its own place
   }
@@ -336,9 +332,8 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
                          Attributes attributes, Takes takes, Shape stated) {
   std::vector<Instruction*> captures;
   std::vector<Computation*> regions;
-  for (size_t i = 0; i < operation.regions.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(regions.emplace_back(), ImportScalarRegion(frame, operation, i, takes, captures));
-  }
+  for (size_t i = 0; i < operation.regions.size(); ++i)
+    VXLA_SET_OR_RETURN(regions.emplace_back(), ImportScalarRegion(frame, operation, i, takes, captures));
   if (!captures.empty()) VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
   if (takes == Takes::kAccumulated || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter)
     Promote(frame, opcode, *regions[0], operands);

@@ -71,13 +71,11 @@ Result<ArraySharding> ShardingImporter::ReadSharding(const Operation& operation,
     sharding.dimensions[d].priority = priority == nullptr ? 0 : priority->integer;
   }
   if (sharding.mesh->axes.empty()) return sharding;
-  if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sharding.unreduced, take(*unreduced));
-  }
+  if (const Attribute* const unreduced = said.Find("unreduced"); unreduced != nullptr)
+    VXLA_SET_OR_RETURN(sharding.unreduced, take(*unreduced));
   const int64_t cut = total;
-  if (const Attribute* const replicated = said.Find("replicated"); replicated != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sharding.replicated, take(*replicated));
-  }
+  if (const Attribute* const replicated = said.Find("replicated"); replicated != nullptr)
+    VXLA_SET_OR_RETURN(sharding.replicated, take(*replicated));
   const Result<std::vector<IntList>> groups = MeshGroups(sharding.mesh->axes, sharding.mesh->ids, all);
   if (cut == 1 && !groups.ok()) return operation.Error("{}: {}", kSharding, groups.status().message());
   if (cut > 1) VXLA_RETURN_IF_ERROR(CheckDevices(operation, *sharding.mesh, all, kSharding));
@@ -130,9 +128,7 @@ Result<std::optional<ArraySharding>> ShardingImporter::SaidOf(const Operation& o
   std::optional<ArraySharding> sharding;
   if (attributes == nullptr || !shape.IsArray()) return sharding;
   const Attribute *const said = attributes->Find(kSharding), *const old = attributes->Find(kOpSharding);
-  if (said != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(sharding, ReadSharding(operation, *said, shape));
-  }
+  if (said != nullptr) VXLA_SET_OR_RETURN(sharding, ReadSharding(operation, *said, shape));
   if (old != nullptr) {
     VXLA_ASSIGN_OR_RETURN(const std::optional<ArraySharding> other, ReadOldSharding(operation, *old, shape));
     if (sharding && other && !(TilesOf(*sharding) == TilesOf(*other))) {

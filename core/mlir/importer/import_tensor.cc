@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/structured_control.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -81,11 +82,7 @@ Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& opera
 // The same, of numbers that are known.
 Result<IntList> KnownList(Frame& frame, const Operation& operation, std::string_view name, size_t& next) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, MixedList(frame, operation, name, next));
-  IntList list;
-  for (const Instruction* value : values) {
-    VXLA_ASSIGN_OR_RETURN(list.emplace_back(), KnownIndex(frame, operation, value));
-  }
-  return list;
+  return Transformed(values, [&](const Instruction* value) { return KnownIndex(frame, operation, value); });
 }
 
 Status ImportTensorBitcast(Frame& frame, const Operation& operation) {
@@ -134,10 +131,9 @@ Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* op
 // all dimensions are of size 1, and go.
 Status ImportReassociation(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
-  std::vector<IntList> groups;
-  for (const Attribute& element : operation.Find("reassociation")->elements) {
-    VXLA_ASSIGN_OR_RETURN(groups.emplace_back(), operation.IntsOf("reassociation", element));
-  }
+  VXLA_ASSIGN_OR_RETURN(
+      auto groups, Transformed(operation.Find("reassociation")->elements,
+                               [&](const Attribute& element) { return operation.IntsOf("reassociation", element); }));
   if (operation.name == "tensor.expand_shape") return ImportExpansion(frame, operation, operand, groups);
   IntList sizes;
   for (const IntList& group : groups) {
@@ -188,10 +184,9 @@ Status ImportFromElements(Frame& frame, const Operation& operation) {
   if (elements.empty()) return BindValues(frame, operation, {frame.Constant(Literal(shape))});
   for (Instruction*& element : elements) element = frame.Reshaped(element, {1});
   Instruction* all = elements[0];
-  if (elements.size() > 1) {
-    VXLA_ASSIGN_OR_RETURN(
+  if (elements.size() > 1)
+    VXLA_SET_OR_RETURN(
         all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(elements), DimensionsAttributes{{0}}));
-  }
   return BindValues(frame, operation, {frame.Reshaped(all, SizesOf(shape))});
 }
 

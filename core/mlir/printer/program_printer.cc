@@ -11,6 +11,7 @@
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer.h"
 #include "core/mlir/printer/printer_impl.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -41,15 +42,10 @@ class ProgramPrinter {
     if (is_new) ++next_name_;
     return fmt::format("%{}", at->second);
   }
-  std::string NamesOf(const std::vector<ValueId>& values) {
-    std::vector<std::string> names;
-    for (const ValueId value : values) names.push_back(NameOf(value));
-    return Join(names);
-  }
+  std::string NamesOf(const std::vector<ValueId>& values) { return Join(Transformed(values, [&](ValueId value) { return NameOf(value); })); }
   std::string TypesOf(const std::vector<ValueId>& values) const {
-    std::vector<std::string> types;
-    for (const ValueId value : values) types.push_back(PrintType(program_.values[value].type));
-    return "(" + Join(types) + ")";
+    return "(" +
+           Join(Transformed(values, [&](const ValueId value) { return PrintType(program_.values[value].type); })) + ")";
   }
 
   Status PrintOperation(const Operation& operation) {
@@ -153,15 +149,13 @@ class ProgramPrinter {
     }
     if (const std::string_view kind = KeywordKind(property.kind); !kind.empty()) return KeywordText(kind, value);
     if (property.kind == "ys") {
-      std::vector<std::string> symbols;
-      for (const Attribute& symbol : value.elements) symbols.push_back("@" + QuoteMlir(symbol.text));
+      auto symbols = Transformed(value.elements, [&](const Attribute& symbol) { return "@" + QuoteMlir(symbol.text); });
       return "[" + Join(symbols) + "]";
     }
     if (value.kind == Attribute::Kind::kArray) {
       std::vector<std::string> elements;
-      for (const Attribute& element : value.elements) {
-        VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), Value(operation, {}, {entry.name, element}));
-      }
+      for (const Attribute& element : value.elements)
+        VXLA_SET_OR_RETURN(elements.emplace_back(), Value(operation, {}, {entry.name, element}));
       return "[" + Join(elements) + "]";
     }
     if (value.kind == Attribute::Kind::kSymbol) return "@" + QuoteMlir(value.text);
@@ -170,9 +164,8 @@ class ProgramPrinter {
 
   static std::string KeywordText(std::string_view kind, const Attribute& value) {
     if (value.kind != Attribute::Kind::kArray) return fmt::format("#stablehlo<{} {}>", kind, value.text);
-    std::vector<std::string> words;
-    for (const Attribute& word : value.elements) words.push_back(KeywordText(kind, word));
-    return "[" + Join(words) + "]";
+    return "[" + Join(Transformed(value.elements, [&](const Attribute& word) { return KeywordText(kind, word); })) +
+           "]";
   }
 
   static std::string ArrayOf(std::string_view type, const IntList& list) {

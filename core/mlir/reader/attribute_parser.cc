@@ -298,9 +298,7 @@ Result<Attribute> AttributeParser::ParseAttribute() {
     case TokenKind::kString: {
       VXLA_ASSIGN_OR_RETURN(attribute.text, lexer_.TakeString("a string"));
       attribute.kind = Attribute::Kind::kString;
-      if (lexer_.Eat(":")) {
-        VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
-      }
+      if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(attribute.type, ParseType());
       return attribute;
     }
     case TokenKind::kSymbol:
@@ -348,9 +346,7 @@ Result<Attribute> AttributeParser::ParseNumber() {
   lexer_.Next();
   const bool decimal = token.kind == TokenKind::kDecimal;
   attribute.type = ElementTypeOf(decimal ? ElementType::kF64 : ElementType::kS64);
-  if (lexer_.Eat(":")) {
-    VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
-  }
+  if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(attribute.type, ParseType());
   const ElementType type =
       attribute.type.kind == Type::Kind::kElement ? attribute.type.shape.element_type() : ElementType::kS64;
   if (IsComplex(type)) return lexer_.Error("{} is no complex number", token.text);
@@ -390,9 +386,7 @@ Result<Attribute> AttributeParser::ParseWordAttribute() {
     attribute.kind = Attribute::Kind::kBool;
     attribute.integer = word == "true";
     lexer_.Next();
-    if (lexer_.Eat(":")) {
-      VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
-    }
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(attribute.type, ParseType());
     return attribute;
   }
   if (word == "unit") {
@@ -412,9 +406,7 @@ Result<Attribute> AttributeParser::ParseWordAttribute() {
       VXLA_ASSIGN_OR_RETURN(const std::string group, lexer_.TakeGroup());
       attribute.text += group;
     }
-    if (lexer_.Eat(":")) {
-      VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
-    }
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(attribute.type, ParseType());
     return attribute;
   }
   if (StartsType(lexer_.token())) {
@@ -479,9 +471,7 @@ Result<Attribute> AttributeParser::ParseDenseResource() {
   const bool quoted = lexer_.token().kind == TokenKind::kString;
   if (!quoted && lexer_.token().kind != TokenKind::kWord) return lexer_.Expected("a resource's name");
   attribute.text = lexer_.token().text;
-  if (quoted) {
-    VXLA_ASSIGN_OR_RETURN(attribute.text, UnquoteMlir(attribute.text));
-  }
+  if (quoted) VXLA_SET_OR_RETURN(attribute.text, UnquoteMlir(attribute.text));
   lexer_.Next();
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
@@ -654,9 +644,7 @@ Result<Attribute> AttributeParser::ParseAxes(std::string_view end) {
     }
     VXLA_ASSIGN_OR_RETURN(const std::string name, lexer_.TakeString("an axis of the mesh (\"x\")"));
     Attribute part;
-    if (lexer_.Eat(":")) {
-      VXLA_ASSIGN_OR_RETURN(part, ParseSubAxis());
-    }
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(part, ParseSubAxis());
     list.elements.push_back(AxisAttribute(name, std::move(part)));
     if (!lexer_.Eat(",")) break;
   }
@@ -762,9 +750,7 @@ Status AttributeParser::ParseEntries(Dictionary& dictionary, std::string_view en
     if (FindAttribute(dictionary, name) != nullptr) return lexer_.Error("duplicate attribute '{}'", name);
     lexer_.Next();
     Attribute value;
-    if (lexer_.Eat("=")) {
-      VXLA_ASSIGN_OR_RETURN(value, ParseAttribute());
-    }
+    if (lexer_.Eat("=")) VXLA_SET_OR_RETURN(value, ParseAttribute());
     SetAttribute(dictionary, std::move(name), std::move(value));
     if (!lexer_.Eat(",")) break;
   }

@@ -67,9 +67,7 @@ Status OperationParser::ParseResources() {
         VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
         while (!lexer_.At("}")) {
           std::string name(lexer_.token().text);
-          if (lexer_.token().kind == TokenKind::kString) {
-            VXLA_ASSIGN_OR_RETURN(name, UnquoteMlir(name));
-          }
+          if (lexer_.token().kind == TokenKind::kString) VXLA_SET_OR_RETURN(name, UnquoteMlir(name));
           lexer_.Next();
           VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
           const std::string_view blob = lexer_.token().text;

@@ -209,9 +209,7 @@ Status OperationParser::ParseSliceRanges(Operation& operation) {
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
     VXLA_ASSIGN_OR_RETURN(const int64_t limit, lexer_.TakeInt("the limit of a slice"));
     int64_t stride = 1;
-    if (lexer_.Eat(":")) {
-      VXLA_ASSIGN_OR_RETURN(stride, lexer_.TakeInt("the stride of a slice"));
-    }
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(stride, lexer_.TakeInt("the stride of a slice"));
     starts.push_back(start);
     limits.push_back(limit);
     strides.push_back(stride);
@@ -457,9 +455,7 @@ Status OperationParser::ParseWhile(Operation& operation) {
   std::vector<MlirToken> names;
   VXLA_RETURN_IF_ERROR(ParseInitialValues(operation, names));
   std::vector<Type> types;
-  if (lexer_.Eat(":")) {
-    VXLA_ASSIGN_OR_RETURN(types, ParseTypeList());
-  }
+  if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(types, ParseTypeList());
   VXLA_RETURN_IF_ERROR(CheckOperandTypes(operation, types));
   if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
   for (const std::string_view word : {"cond", "do"}) {

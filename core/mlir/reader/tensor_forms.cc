@@ -320,9 +320,7 @@ Status OperationParser::ParseFor(Operation& operation) {
     VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
   }
   std::vector<Type> types{program_.values[operation.operands[0]].type};
-  if (lexer_.Eat(":")) {
-    VXLA_ASSIGN_OR_RETURN(types[0], ParseType());
-  }
+  if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(types[0], ParseType());
   const std::vector<Type> results = result_types_;
   types.insert(types.end(), results.begin(), results.end());
   if (types.size() != names.size())
@@ -338,9 +336,7 @@ Status OperationParser::ParseFor(Operation& operation) {
 // %c -> (T, ...) { ... } else { ... }
 Status OperationParser::ParseIf(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  if (lexer_.Eat("->")) {
-    VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
-  }
+  if (lexer_.Eat("->")) VXLA_SET_OR_RETURN(result_types_, ParseTypeOrList());
   const std::vector<Type> results = result_types_;
   VXLA_RETURN_IF_ERROR(ParseBody(operation, "scf.yield"));
   if (lexer_.EatWord("else")) VXLA_RETURN_IF_ERROR(ParseBody(operation, "scf.yield"));

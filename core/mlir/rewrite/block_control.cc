@@ -7,6 +7,7 @@
 #include "core/mlir/ir.h"
 #include "core/mlir/rewrite/block_edges.h"
 #include "core/mlir/rewrite/structured_control.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -194,11 +195,7 @@ class BlockLowering {
     return found == latest_.end() ? value : found->second;
   }
 
-  std::vector<ValueId> Latest(const std::vector<ValueId>& values) const {
-    std::vector<ValueId> out;
-    for (const ValueId value : values) out.push_back(Latest(value));
-    return out;
-  }
+  std::vector<ValueId> Latest(const std::vector<ValueId>& values) const { return Transformed(values, [&](ValueId value) { return Latest(value); }); }
 
   void Replace(Operation& operation) const {
     operation.operands = Latest(operation.operands);

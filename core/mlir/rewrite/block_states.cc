@@ -26,9 +26,7 @@ class BlockStates {
     const Operation branch = std::move(body.operations.back());
     body.operations.pop_back();
     std::unordered_map<ValueId, ValueId> latest;
-    for (const ValueId value : state_) {
-      VXLA_ASSIGN_OR_RETURN(latest[value], Zeros(value, body.operations));
-    }
+    for (const ValueId value : state_) VXLA_SET_OR_RETURN(latest[value], Zeros(value, body.operations));
     Operation loop = Make("stablehlo.while", Next(0, branch, latest, body.operations));
     loop.regions.push_back(Condition());
     loop.regions.push_back(OneBlock());

@@ -46,9 +46,8 @@ class MeshExpander {
                              PrintAttribute(groups));
     VXLA_ASSIGN_OR_RETURN(const DeviceMesh read, ReadMesh(operation, program_, *mesh, kGroups));
     std::vector<MeshPart> named;
-    for (const Attribute& axis : parts->elements) {
-      VXLA_ASSIGN_OR_RETURN(named.emplace_back(), ReadMeshPart(operation, axis, kGroups));
-    }
+    for (const Attribute& axis : parts->elements)
+      VXLA_SET_OR_RETURN(named.emplace_back(), ReadMeshPart(operation, axis, kGroups));
     const Result<std::vector<IntList>> found = MeshGroups(read.axes, read.ids, named);
     if (!found.ok()) return operation.Error("replica_groups: {}", found.status().message());
     return Matrix(*found);
@@ -112,9 +111,8 @@ Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids) {
 Result<DeviceMesh> ReadMesh(const Operation& operation, const Program& program, const Attribute& attribute,
                             std::string_view what) {
   const Attribute* mesh = &attribute;
-  if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
-    VXLA_ASSIGN_OR_RETURN(mesh, MeshCalled(operation, program, attribute.text, what));
-  }
+  if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString)
+    VXLA_SET_OR_RETURN(mesh, MeshCalled(operation, program, attribute.text, what));
   const Attribute* const list = mesh->Find("axes");
   if (list == nullptr) return operation.Error("{}: {} is no mesh", what, PrintAttribute(*mesh));
   DeviceMesh read;
@@ -124,9 +122,8 @@ Result<DeviceMesh> ReadMesh(const Operation& operation, const Program& program, 
     if (size == nullptr) return operation.Error("{}: axis {} of the mesh has no size", what, name);
     read.axes.push_back({std::move(name), size->integer});
   }
-  if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(read.ids, operation.IntsOf("device_ids", *stated));
-  }
+  if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr)
+    VXLA_SET_OR_RETURN(read.ids, operation.IntsOf("device_ids", *stated));
   constexpr int64_t kMostDevices = 1 << 20;
   const Result<int64_t> devices = MeshDevices(read.axes);
   if (!devices.ok()) return operation.Error("{}: {}", what, devices.status().message());

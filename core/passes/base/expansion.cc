@@ -7,6 +7,7 @@
 #include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -20,9 +21,7 @@ void AddFlags(Shape& shape, const Shape& other) {
 }  // namespace
 
 Shape TupleShapeOf(std::span<Instruction* const> values) {
-  std::vector<Shape> shapes;
-  for (const Instruction* value : values) shapes.push_back(value->shape());
-  return Shape::Tuple(std::move(shapes));
+  return Shape::Tuple(Transformed(values, &Instruction::shape));
 }
 
 ElementType UnsignedOfWidth(int bits) {
@@ -60,9 +59,7 @@ Instruction* Expansion::Spread(Instruction* scalar, IntList sizes) {
 Instruction* Expansion::Zeros(const Shape& shape) {
   if (shape.IsToken()) return Add(Opcode::kAfterAll, shape, {});
   if (shape.IsTuple()) {
-    std::vector<Instruction*> elements;
-    for (const Shape& element : shape.tuple_elements()) elements.push_back(Zeros(element));
-    return TupleOf(std::move(elements));
+    return TupleOf(Transformed(shape.tuple_elements(), [&](const Shape& element) { return Zeros(element); }));
   }
   Instruction* const zero = Constant(Literal(Shape(shape.element_type())));
   return shape.IsScalar() ? zero : Add(Opcode::kBroadcast, shape, {zero}, DimensionsAttributes{});
@@ -99,8 +96,7 @@ Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
 
 Instruction* Expansion::Transposed(Instruction* value, const IntList& permutation) {
   if (std::ranges::is_sorted(permutation)) return value;
-  IntList sizes;
-  for (const int64_t d : permutation) sizes.push_back(value->shape().dimension(static_cast<int>(d)));
+  auto sizes = Transformed(permutation, [&](const int64_t d) { return value->shape().dimension(static_cast<int>(d)); });
   return Add(Opcode::kTranspose, Shape(value->shape().element_type(), std::move(sizes)), {value},
              DimensionsAttributes{permutation});
 }
@@ -283,9 +279,7 @@ bool ExpandEach(Module& module, const std::function<Instruction*(Computation&, I
 }
 
 std::vector<Computation*> AllComputations(const Module& module) {
-  std::vector<Computation*> all;
-  for (const auto& computation : module.computations()) all.push_back(computation.get());
-  return all;
+  return Transformed(module.computations(), [&](const auto& computation) { return computation.get(); });
 }
 
 }  // namespace VXLA_NAMESPACE

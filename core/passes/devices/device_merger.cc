@@ -8,6 +8,7 @@
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/meeting_hoisting.h"
 #include "core/passes/simplify/integer_folding.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace merging {
@@ -60,9 +61,8 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   // What happens once has the first device's operands: all have the same values, though not in the same arrays.
   Instruction*& known = frame.copies[{&instruction, instruction.notes().once ? Values() : operands}];
   if (known != nullptr && !effect) return known;
-  std::vector<Computation*> called;
-  for (Computation* computation : instruction.called()) called.push_back(PlainCopyOf(computation));
-  auto copy = instruction.CloneWith(std::move(operands), instruction.shape(), std::move(called));
+  auto copy =
+      instruction.CloneWith(std::move(operands), instruction.shape(), Transformed(instruction.called(), [&](Computation* c) { return PlainCopyOf(c); }));
   if (IsOfItsDevice(instruction)) copy->mutable_notes().device = device;
   if (const auto value = KnownInteger(*copy); value && instruction.control_predecessors().empty()) {
     return known = IntegerOf(frame, instruction, *value);
@@ -302,8 +302,7 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
   Computation* const entry = target_->AddComputation(source_.entry()->name());
   target_->set_entry(entry);
-  IntList devices;
-  for (int64_t device = 0; device < grid_.count(); ++device) devices.push_back(device);
+  IntList devices = Transformed(std::views::iota(int64_t{0}, grid_.count()), [&](int64_t device) { return device; });
   Instruction* parted = nullptr;
   VXLA_ASSIGN_OR_RETURN(const Values roots,
                         Emit(*source_.entry(), *entry, devices, AddParameters(*entry, shared, program), parted));

@@ -6,6 +6,7 @@
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
 #include "core/passes/sizes/size_math.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -52,9 +53,8 @@ Instruction* Received(Expansion& make, const Shape& shape, Instruction* call, in
     return array;
   }
   if (!shape.IsTuple()) return make.Zeros(shape);
-  Values elements;
-  for (const Shape& element : shape.tuple_elements()) elements.push_back(Received(make, element, call, next));
-  return make.TupleOf(elements);
+  return make.TupleOf(
+      Transformed(shape.tuple_elements(), [&](const Shape& element) { return Received(make, element, call, next); }));
 }
 
 }  // namespace
@@ -274,8 +274,8 @@ Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction,
                              ? make.Slice(PartedReduction::InARow(make, given[g][k]), 0, part.begin, part.end)
                              : make.Element(parts, reduction.received.at({g, k})));
       }
-      reduced.push_back(
-          Reduced(make, values, type, [&](Computation* computation) { return PlainCopyOf(computation); }, places_->order));
+      reduced.push_back(Reduced(
+          make, values, type, [&](Computation* computation) { return PlainCopyOf(computation); }, places_->order));
     }
   }
   return CallOf(reduction.into, reduction.instruction, std::move(sums), std::move(reduced), whole);
@@ -284,9 +284,8 @@ Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction,
 // Each place reduces what its own neighbours give before it shares it. Gives how many of them are one now.
 int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction, const IntList& members,
                                std::vector<Values>& given) {
-  IntList places;
-  for (const int64_t member : members) places.push_back(places_->place_of[static_cast<size_t>(member)]);
-  const int64_t block = ReductionBlock(places);
+  const int64_t block = ReductionBlock(
+      Transformed(members, [&](const int64_t member) { return places_->place_of[static_cast<size_t>(member)]; }));
   const bool dynamic =
       std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   const Opcode kind = KindOfCollective(instruction);

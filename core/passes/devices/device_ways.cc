@@ -5,6 +5,7 @@
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
 #include "core/passes/devices/meeting_hoisting.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -184,9 +185,7 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
     arguments[static_cast<size_t>(device)] = one;
   }
   VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged.computation, devices, {arguments}, merged.parted));
-  Values of_devices;
-  for (const int64_t device : devices) of_devices.push_back(roots[static_cast<size_t>(device)]);
-  return of_devices;
+  return Transformed(devices, [&](const int64_t device) { return roots[static_cast<size_t>(device)]; });
 }
 
 Status Merger::NoteHoistable(const Instruction& conditional, const std::vector<IntList>& classes) {
@@ -389,9 +388,7 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
       classes.push_back(known.try_emplace(value, std::ssize(known)).first->second);
     }
   }
-  for (bool holds = false; !holds;) {
-    VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
-  }
+  for (bool holds = false; !holds;) VXLA_SET_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
   // Devices that may end at different times have loops of their own, unless they meet inside.
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(devices, loop.decide)));
   for (const IntList& of_class : ways.classes) {
@@ -401,9 +398,8 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
   const auto all = std::ranges::find(ways.classes, devices.size(), &IntList::size);
   if (all == ways.classes.end()) return OkStatus();
   loop.meeting = ways.meetings[static_cast<size_t>(all - ways.classes.begin())];
-  for (bool holds = loop.meeting == nullptr; !holds;) {
-    VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
-  }
+  for (bool holds = loop.meeting == nullptr; !holds;)
+    VXLA_SET_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
   loop.condition->set_root(loop.decide[static_cast<size_t>(devices[0])]);
   Expansion make(frame.into, instruction);
   Instruction* const initial = make.TupleOf(loop.initial);

@@ -8,6 +8,7 @@
 #include "core/numerics/combiner_order.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/cse.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -120,8 +121,7 @@ ElementType TypeOfSums(const Instruction& reduction, ElementType type) {
 
 Instruction* Joined(Expansion& make, Instruction* a, Instruction* b, const CopyOfComputation& copy_of) {
   if (const auto plain = PlainReducer(*make.instruction().called(0))) return make.Binary(*plain, a, b);
-  IntList dimensions;
-  for (int64_t d = 0; d < a->shape().rank(); ++d) dimensions.push_back(d);
+  IntList dimensions = Transformed(std::views::iota(int64_t{0}, a->shape().rank()), [&](int64_t d) { return d; });
   return make.Add(Opcode::kMap, a->shape(), {a, b}, DimensionsAttributes{dimensions},
                   {copy_of(make.instruction().called(0))});
 }
@@ -151,8 +151,7 @@ Instruction* OneAfterTheOther(Expansion& make, const Values& values, const CopyO
   if (!neutral || shape.IsDynamic()) return nullptr;
   IntList row = SizesOf(shape);
   row.insert(row.begin(), 1);
-  Values rows;
-  for (Instruction* value : values) rows.push_back(make.Reshaped(value, row));
+  Values rows = Transformed(values, [&](Instruction* value) { return make.Reshaped(value, row); });
   return make.Add(Opcode::kReduce, Shape(shape.element_type(), SizesOf(shape)),
                   {make.Concatenated(rows, 0), make.Constant(*neutral)}, DimensionsAttributes{{0}}, {copy_of(reducer)});
 }
@@ -269,8 +268,7 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
       make.Add(Opcode::kSelect, of_rows,
                {make.Compare(ComparisonDirection::kGe, last, make.Zeros(of_rows)),
                 make.Plus(make.Iota(ElementType::kS32, {rows}, 0), moved), make.Spread(none, {rows})});
-  std::vector<Instruction*> inputs;
-  for (const auto& operands : given) inputs.push_back(make.AtBound(operands[0], 0));
+  auto inputs = Transformed(given, [&](const auto& operands) { return make.AtBound(operands[0], 0); });
   Instruction* const sent = make.Rows(make.Concatenated(inputs, 0), source);
   Instruction* const kept = make.Broadcast(source, SizesOf(output->shape()), {0});
   Instruction* const replaced = make.Compare(ComparisonDirection::kGe, kept, make.Zeros(kept->shape()));
@@ -298,16 +296,13 @@ Instruction* RaggedMisfit(Expansion& make, const std::vector<std::vector<Instruc
   };
   // Of all senders, what their lists have for the member; of lists that live in part each sender's has zeros behind it.
   const auto lists = [&](size_t operand) {
-    Values parts;
-    for (const Values& sender : given) parts.push_back(FilledUp(make, block(sender, operand)));
+    Values parts = Transformed(given, [&](const Values& sender) { return FilledUp(make, block(sender, operand)); });
     return make.Converted(make.Concatenated(parts, 0), type);
   };
   Instruction* const sizes = lists(3);
-  Values rows;
-  for (const Values& sender : given) rows.push_back(make.Spread(rows_of(sender[0]), {each}));
+  Values rows = Transformed(given, [&](const Values& sender) { return make.Spread(rows_of(sender[0]), {each}); });
   // The member's list has no gaps between senders.
-  Values sent;
-  for (const Values& sender : given) sent.push_back(block(sender, 3));
+  Values sent = Transformed(given, [&](const Values& sender) { return block(sender, 3); });
   Instruction* const expected = FilledUp(make, Flattened(make, given[member][5]));
   Instruction* wrong =
       make.Compare(ComparisonDirection::kNe, make.Converted(FilledUp(make, make.Concatenated(sent, 0)), type),
@@ -436,9 +431,7 @@ class Members {
   // For every member.
   Values All(Instruction* value) const { return Values(count_, value); }
   Values OfOperand(size_t k) const {
-    Values values;
-    for (const Values& of_member : given_) values.push_back(of_member[k]);
-    return values;
+    return Transformed(given_, [&](const Values& of_member) { return of_member[k]; });
   }
   // Of operand k of all members, what is for member m.
   Values Blocks(size_t k, size_t m) const {

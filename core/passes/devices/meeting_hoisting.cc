@@ -8,6 +8,7 @@
 #include "core/passes/base/cse.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/devices/device_merger_impl.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -104,9 +105,8 @@ class Branch {
         copies[instruction.get()] = done;
         continue;
       }
-      Values operands;
-      for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-      Instruction* const added = copies[instruction.get()] = into.Add(instruction->CloneWith(std::move(operands)));
+      Instruction* const added = copies[instruction.get()] = into.Add(instruction->CloneWith(
+          Transformed(instruction->operands(), [&](const Instruction* operand) { return copies.at(operand); })));
       for (const Instruction* before : instruction->control_predecessors()) {
         if (IsIn(before, part)) added->AddControlPredecessor(copies.at(before));
       }
@@ -161,15 +161,13 @@ Values AddPart(Module& module, Expansion& make, std::vector<Branch>& branches, s
   std::vector<Computation*> called;
   for (size_t b = 0; b < branches.size(); ++b) {
     const Values taken = branches[b].Taken(part, gives[b]);
-    Values outer;
-    for (const Instruction* value : taken) outer.push_back(branches[b].Outer(value));
-    operands.push_back(make.TupleOf(outer));
+    operands.push_back(
+        make.TupleOf(Transformed(taken, [&](const Instruction* value) { return branches[b].Outer(value); })));
     Computation& into = *module.AddComputation(branches[b].source().name());
     into.Add(Opcode::kParameter, operands.back()->shape(), {}, ParameterAttributes{});
     const auto copies = branches[b].CopyPart(part, taken, into, conditional);
     Expansion inside(into, conditional);
-    Values results;
-    for (const Instruction* value : gives[b]) results.push_back(copies.at(value));
+    Values results = Transformed(gives[b], [&](const Instruction* value) { return copies.at(value); });
     for (size_t other = 0; other < branches.size(); ++other) {
       for (const Instruction* value : left[other]) {
         results.push_back(other == b ? copies.at(value) : inside.Zeros(value->shape()));

@@ -3,6 +3,7 @@
 
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -15,9 +16,7 @@ IntList PhysicalOrder(const Shape& shape) {
 }
 
 IntList Permuted(std::span<const int64_t> dimensions, const IntList& order) {
-  IntList result;
-  for (int64_t d : order) result.push_back(dimensions[d]);
-  return result;
+  return Transformed(order, [&](int64_t d) { return dimensions[d]; });
 }
 
 Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {

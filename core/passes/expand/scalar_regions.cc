@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/passes/simplify/integer_folding.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -94,9 +95,8 @@ class Scalars {
         values[instruction.get()] = arguments.at(static_cast<size_t>(instruction->parameter_number()));
         continue;
       }
-      std::vector<Leaves> operands;
-      for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
-      Leaves made = Expand(*instruction, operands);
+      Leaves made = Expand(*instruction, Transformed(instruction->operands(),
+                                                     [&](const Instruction* operand) { return values.at(operand); }));
       if (failed_) return {};
       values[instruction.get()] = std::move(made);
     }
@@ -543,8 +543,7 @@ class Scalars {
       results[k].assign(static_cast<size_t>(CountOf(sizes)), operands[arrays + k][0][0]);
     ForEachIndex(from, [&](const IntList& index) {
       if (failed_) return;
-      IntList to;
-      for (const size_t d : kept) to.push_back(index[d]);
+      IntList to = Transformed(kept, [&](const size_t d) { return index[d]; });
       const auto target = static_cast<size_t>(Linear(to, sizes)), source = static_cast<size_t>(Linear(index, from));
       std::vector<Leaves> arguments;
       for (size_t k = 0; k < arrays; ++k) arguments.push_back({{results[k][target]}});

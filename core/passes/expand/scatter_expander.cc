@@ -20,6 +20,7 @@
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/expanders.h"
 #include "core/passes/expand/scatter_form.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -59,8 +60,7 @@ class OrderedScatter : private Expansion {
     if (attributes.unique_indices) DropAllButLast();
     Instruction* const sorted = attributes.unique_indices ? nullptr : Sorted();
     Instruction* const order = sorted == nullptr ? nullptr : Element(sorted, 1);
-    std::vector<Instruction*> operands;
-    for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
+    auto operands = Transformed(std::views::iota(0, form_.arrays), [&](int k) { return instruction().operand(k); });
     if (runs_ != nullptr) {
       operands.push_back(RunStarts());
     } else {
@@ -90,8 +90,7 @@ class OrderedScatter : private Expansion {
     const int64_t places = Places();
     Instruction* const lengths =
         Binary(Opcode::kSubtract, Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
-    IntList by_place;
-    for (const int64_t d : started_) by_place.push_back(sizes_[static_cast<size_t>(d)]);
+    IntList by_place = Transformed(started_, [&](const int64_t d) { return sizes_[static_cast<size_t>(d)]; });
     Instruction* const counts = Add(Opcode::kBroadcast, Shape(whole, sizes_),
                                     {Reshaped(Converted(lengths, whole), by_place)}, DimensionsAttributes{started_});
     Instruction* each = instruction().operand(2);

@@ -5,6 +5,7 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -57,9 +58,8 @@ class Exchanges : private Expansion {
     const IntList sizes = SizesOf(operands[0]->shape());
     IntList row = sizes;
     row.insert(row.begin(), 1);
-    std::vector<Instruction*> rows;
-    for (Instruction* operand : operands) rows.push_back(Reshaped(operand, row));
-    Instruction* const given = Concatenated(rows, 0);
+    Instruction* const given =
+        Concatenated(Transformed(operands, [&](Instruction* operand) { return Reshaped(operand, row); }), 0);
     Instruction* const received = Add(Opcode::kAllToAll, given->shape(), {given}, std::move(attributes));
     std::vector<Instruction*> results;
     for (int64_t k = 0; k < static_cast<int64_t>(operands.size()); ++k)
@@ -99,8 +99,7 @@ bool FusesWhatIsExpanded(const Module& module, ChloForms chlo) {
 
 Result<std::unique_ptr<Module>> WithStablehloForms(const Module& module, ChloForms chlo) {
   std::unique_ptr<Module> forms = module.Clone();
-  std::vector<Computation*> all;
-  for (const auto& computation : forms->computations()) all.push_back(computation.get());
+  auto all = Transformed(forms->computations(), [&](const auto& computation) { return computation.get(); });
   ExpandEach(
       all,
       [](Computation& computation, Instruction* instruction) { return Exchanges(computation, instruction).Expand(); },

@@ -10,6 +10,7 @@
 #include "core/passes/products/column_split.h"
 #include "core/passes/products/score_products.h"
 #include "core/passes/products/softmax_forms.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -61,9 +62,8 @@ class FusionBuilder {
     copies_.clear();
     operands_.clear();
     for (Instruction* i : groups_.MembersOf(group)) Copy(i, group);
-    std::vector<Instruction*> roots;
-    for (const Instruction* output : outputs) roots.push_back(copies_.at(output));
-    fused_->set_root(Expansion(*fused_).Together(std::move(roots)));
+    fused_->set_root(Expansion(*fused_).Together(
+        Transformed(outputs, [&](const Instruction* output) { return copies_.at(output); })));
     fused_->RemoveDead();
     Replace(group, outputs, outputs.size() == 1 ? outputs[0]->shape() : TupleShapeOf(outputs));
   }
@@ -83,9 +83,8 @@ class FusionBuilder {
       return copies_[i] = fused_->Add(Opcode::kParameter, i->shape(), {}, ParameterAttributes{number}, {},
                                       "p" + std::to_string(number));
     }
-    std::vector<Instruction*> operands;
-    for (Instruction* operand : i->operands()) operands.push_back(Copy(operand, group));
-    return copies_[i] = fused_->Add(i->CloneWith(std::move(operands)));
+    return copies_[i] = fused_->Add(
+               i->CloneWith(Transformed(i->operands(), [&](Instruction* operand) { return Copy(operand, group); })));
   }
 
   // The fusion runs after what any member had to run after, and before what had to wait for one.
@@ -145,8 +144,7 @@ int FuseComputation(Module& module, Computation& entry, const TargetInfo& target
   FusionGroups groups(entry, of_entry);
   groups.Decide();
   // Rewriting changes who uses what, so all outputs are asked for first. A group without outputs is dead.
-  std::vector<std::vector<Instruction*>> outputs;
-  for (const FusionGroup& group : groups.groups()) outputs.push_back(groups.OutputsOf(group));
+  auto outputs = Transformed(groups.groups(), [&](const FusionGroup& group) { return groups.OutputsOf(group); });
   FusionBuilder builder(module, entry, groups);
   int count = 0;
   for (size_t g = 0; g < outputs.size(); ++g) {

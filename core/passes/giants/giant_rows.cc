@@ -9,6 +9,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/scans/reducer_arrays.h"
 #include "core/programs/giant_programs.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -55,9 +56,7 @@ Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   }
   Values results;
   for (size_t k = 0; k < blocks[0].size(); ++k) {
-    Values pieces;
-    for (const Values& block : blocks) pieces.push_back(block[k]);
-    results.push_back(e.Concatenated(pieces, dimension));
+    results.push_back(e.Concatenated(Transformed(blocks, [&](const Values& block) { return block[k]; }), dimension));
   }
   return results;
 }
@@ -89,8 +88,7 @@ Values OnlyWindow(Expansion& e, const Instruction& whole) {
   if (leaves[0]->ElementCount() != 1 || reversed) return {};
   const int arrays = whole.operand_count() / 2;
   Values operands, results;
-  IntList all;
-  for (size_t d = 0; d < window.size(); ++d) all.push_back(static_cast<int64_t>(d));
+  auto all = Transformed(std::views::iota(size_t{0}, window.size()), [&](size_t d) { return static_cast<int64_t>(d); });
   for (int k = 0; k < arrays; ++k) operands.push_back(WindowOf(e, whole.operand(k), whole.operand(arrays + k), window));
   std::vector<Shape> scalars;
   for (int k = 0; k < arrays; ++k) {

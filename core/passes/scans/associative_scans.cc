@@ -8,6 +8,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -145,9 +146,7 @@ class Recursion {
     for (int64_t n = size; n > 0; n /= 2) levels_.push_back({.size = n, .elements = {}, .results = {}});
     const auto below = InterleavedOf(*top->odd, dimension_);
     if (!below) return false;
-    IntList places;
-    for (int d = 0; d < root_->shape().rank(); ++d) places.push_back(d);
-    ArrayOf(top->first, places);
+    ArrayOf(top->first, Transformed(std::views::iota(0, root_->shape().rank()), [&](int d) { return d; }));
     if (!Bind(levels_[0].results, 0, root_) || !ReadGiven(0, below->first)) return false;
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (!FollowLevel(l)) return false;

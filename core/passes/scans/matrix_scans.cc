@@ -10,6 +10,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/scans/associative_scans.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -199,8 +200,7 @@ class EntryWriter : private Expansion {
     Instruction* const operand = i.operand(0);
     if (operand->shape().rank() == 0) return Spread(operand, {ExtentOf(i, dimension)});
     const IntList& places = i.dimensions();
-    IntList inner;
-    for (const int64_t place : places) inner.push_back(index[static_cast<size_t>(place)]);
+    IntList inner = Transformed(places, [&](const int64_t place) { return index[static_cast<size_t>(place)]; });
     const auto at = std::ranges::find(places, dimension);
     if (at == places.end() && ExtentOf(i, dimension) != 1) return nullptr;
     return Entry(operand, at == places.end() ? -1 : static_cast<int>(at - places.begin()), inner);
@@ -245,9 +245,8 @@ class EntryWriter : private Expansion {
     const auto& a = dot.attributes<DotAttributes>();
     auto sides = SidesOf(dot, dimension, index);
     if (!sides || !a.algorithm.empty() || (wide_ && DotSumType(dot) == ElementType::kF32)) return nullptr;
-    IntList terms;
-    for (const int64_t d : a.lhs_contracting_dims)
-      terms.push_back(dot.operand(0)->shape().dimension(static_cast<int>(d)));
+    auto terms = Transformed(a.lhs_contracting_dims,
+                             [&](const int64_t d) { return dot.operand(0)->shape().dimension(static_cast<int>(d)); });
     const Shape summed(ElementType::kPred, terms);
     if (summed.ElementCount() == 0 || summed.ElementCount() > kMostTerms) return nullptr;
     const ElementType type = DotSumType(dot);
@@ -355,8 +354,7 @@ bool SplitIn(Computation& computation, int most_arrays, bool wide) {
     if (whole) scans.push_back(std::move(scan));
   }
   if (!writer.StandsAlone(computation)) scans.clear();
-  std::vector<Instruction*> results;
-  for (const MatrixScan& scan : scans) results.push_back(Together(writer, scan));
+  auto results = Transformed(scans, [&](const MatrixScan& scan) { return Together(writer, scan); });
   computation.set_root(computation_root);
   for (size_t s = 0; s < scans.size(); ++s) computation.ReplaceAllUses(scans[s].root, results[s]);
   computation.SortTopologically();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/transformed.h"
+
 namespace VXLA_NAMESPACE {
 
 bool HasArrayForm(const Computation& reducer, const Instruction& reduce) {
@@ -35,15 +37,12 @@ std::vector<Instruction*> JoinedArrays(Expansion& expansion, const Computation& 
       arrays[i.get()] = expansion.Spread(expansion.Add(Opcode::kConstant, i->shape(), {}, i->attributes()), sizes);
       continue;
     }
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : i->operands()) operands.push_back(arrays.at(operand));
+    auto operands = Transformed(i->operands(), [&](const Instruction* operand) { return arrays.at(operand); });
     arrays[i.get()] = expansion.Add(i->opcode(), Shape(i->shape().element_type(), sizes), operands, i->attributes());
   }
   const Instruction* root = reducer.root();
   if (root->opcode() != Opcode::kTuple) return {arrays.at(root)};
-  std::vector<Instruction*> results;
-  for (const Instruction* result : root->operands()) results.push_back(arrays.at(result));
-  return results;
+  return Transformed(root->operands(), [&](const Instruction* result) { return arrays.at(result); });
 }
 
 }  // namespace VXLA_NAMESPACE

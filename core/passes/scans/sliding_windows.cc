@@ -6,6 +6,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/scans/reducer_arrays.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -82,9 +83,7 @@ class Splitter : private Expansion {
   }
 
   Values Reshaped(const Values& values, const IntList& sizes) {
-    Values results;
-    for (Instruction* v : values) results.push_back(Expansion::Reshaped(v, sizes));
-    return results;
+    return Transformed(values, [&](Instruction* v) { return Expansion::Reshaped(v, sizes); });
   }
 
   Values Padded(const Values& values, int dimension, int64_t low, int64_t high) {
@@ -117,8 +116,7 @@ class Splitter : private Expansion {
   Values Windowed(const Values& values, Window window, const IntList& sizes) {
     WindowAttributes attributes;
     attributes.window = std::move(window);
-    std::vector<Shape> shapes;
-    for (Instruction* v : values) shapes.emplace_back(v->shape().element_type(), sizes);
+    auto shapes = Transformed(values, [&](Instruction* v) { return Shape(v->shape().element_type(), sizes); });
     Values operands = values;
     operands.insert(operands.end(), initial_.begin(), initial_.end());
     const bool variadic = instruction().shape().IsTuple();

@@ -3,6 +3,7 @@
 
 #include "core/devices/exchange_rounds.h"
 #include "core/passes/sharding/tile_exchange.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -89,9 +90,7 @@ Instruction* TileExchange::BetweenParts(Expansion into, Instruction* tile, int d
   const std::vector<IntList> has = UnitsByPlace(mesh_, from, whole, unit), wants = UnitsByPlace(mesh_, to, whole, unit);
   const IntList places = mesh_.Places(atoms);
   const auto by_device = [&](const IntList& by_place) {
-    IntList values;
-    for (const int64_t place : places) values.push_back(by_place[static_cast<size_t>(place)]);
-    return values;
+    return Transformed(places, [&](const int64_t place) { return by_place[static_cast<size_t>(place)]; });
   };
   const ExchangeRounds rounds = RoundsOf(has, wants);
   std::vector<Instruction*> pieces{tile};
@@ -110,9 +109,8 @@ Instruction* TileExchange::BetweenParts(Expansion into, Instruction* tile, int d
     pieces.push_back(into.Add(Opcode::kCollectivePermute, part->shape(), {part}, std::move(pairs)));
   }
   Instruction* const all = into.Concatenated(std::move(pieces), dimension);
-  std::vector<Instruction*> parts;
-  for (const IntList& by_place : rounds.sources)
-    parts.push_back(PartAt(into, all, dimension, unit, by_device(by_place)));
+  std::vector<Instruction*> parts = Transformed(
+      rounds.sources, [&](const IntList& by_place) { return PartAt(into, all, dimension, unit, by_device(by_place)); });
   return into.Concatenated(std::move(parts), dimension);
 }
 

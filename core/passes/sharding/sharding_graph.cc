@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/limits.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -97,9 +98,7 @@ class GraphBuilder {
   }
 
   std::vector<int> NewNodes(const Shape& shape, const Atoms& kept_out) {
-    std::vector<int> nodes;
-    for (const Shape* leaf : FlattenTuple(shape)) nodes.push_back(NewNode(*leaf, kept_out));
-    return nodes;
+    return Transformed(FlattenTuple(shape), [&](const Shape* leaf) { return NewNode(*leaf, kept_out); });
   }
 
   // What has not an element for each device does not cut a dimension, nor what cuts the devices in another way than the
@@ -268,8 +267,7 @@ class GraphBuilder {
   }
 
   Result<std::vector<int>> CallNodes(ShardingScope& scope, const Instruction& call) {
-    std::vector<std::vector<int>> parameters;
-    for (const Instruction* operand : call.operands()) parameters.push_back(scope.of(operand));
+    auto parameters = Transformed(call.operands(), [&](const Instruction* operand) { return scope.of(operand); });
     return Walk(Inner(scope, call), *call.called(0), parameters, scope.manual);
   }
 

@@ -5,6 +5,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -89,31 +90,27 @@ std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, cons
 std::vector<Partitioner::ValuePtr> Partitioner::WholeValues(Frame& frame, const Instruction& instruction) {
   std::vector<Instruction*> operands;
   for (const Instruction* operand : instruction.operands()) {
-    std::vector<Instruction*> leaves;
-    for (const ValuePtr& leaf : frame.values.at(operand)) leaves.push_back(Whole(frame, *leaf));
+    auto leaves = Transformed(frame.values.at(operand), [&](const ValuePtr& leaf) { return Whole(frame, *leaf); });
     operands.push_back(NestedTuple(frame.into, operand->shape(), leaves));
   }
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), instruction.shape());
   std::vector<Instruction*> leaves;
   AppendLeaves(frame.into, made, leaves);
-  std::vector<ValuePtr> values;
-  for (Instruction* leaf : leaves) values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
-  return values;
+  return Transformed(leaves,
+                     [&](Instruction* leaf) { return Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())); });
 }
 
 Instruction* Partitioner::EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands,
                                    Shape shape) {
-  std::vector<Computation*> called;
-  for (Computation* computation : instruction.called()) called.push_back(Copied(computation));
-  return frame.into.Add(instruction.CloneWith(std::move(operands), std::move(shape), std::move(called)));
+  return frame.into.Add(
+      instruction.CloneWith(std::move(operands), std::move(shape), Transformed(instruction.called(), [&](Computation* c) { return Copied(c); })));
 }
 
 Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
                                       const std::vector<Atoms>& atoms, std::vector<Instruction*> operands,
                                       Shape shape) {
-  std::vector<Shape> given;
-  for (const Instruction* operand : operands) given.push_back(operand->shape());
-  Attributes attributes = TileAttributes(instruction, given, *FlattenTuple(shape)[0]);
+  Attributes attributes =
+      TileAttributes(instruction, Transformed(operands, &Instruction::shape), *FlattenTuple(shape)[0]);
   const auto reach = [&](int64_t from, int64_t to, WindowDimension& window, Instruction* outside) {
     const int dimension = static_cast<int>(from);
     const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(from)];

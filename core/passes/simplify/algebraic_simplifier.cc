@@ -7,6 +7,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -109,8 +110,7 @@ class Rewriter {
   bool MergeTransposes(Instruction* i) {
     const Instruction* inner = i->operand(0);
     if (inner->opcode() != Opcode::kTranspose) return false;
-    IntList merged;
-    for (int64_t d : i->dimensions()) merged.push_back(inner->dimensions()[d]);
+    IntList merged = Transformed(i->dimensions(), [&](int64_t d) { return inner->dimensions()[d]; });
     Replace(i, Opcode::kTranspose, inner->operand(0), DimensionsAttributes{merged});
     return true;
   }
@@ -146,8 +146,7 @@ class Rewriter {
     const int64_t lhs_free =
         dot.operand(0)->shape().rank() - batch - static_cast<int64_t>(attributes.lhs_contracting_dims.size());
     const int64_t rank = dot.shape().rank();
-    IntList exchanged;
-    for (int64_t d = 0; d < batch; ++d) exchanged.push_back(d);
+    IntList exchanged = Transformed(std::views::iota(int64_t{0}, batch), [&](int64_t d) { return d; });
     for (int64_t d = batch + lhs_free; d < rank; ++d) exchanged.push_back(d);
     for (int64_t d = batch; d < batch + lhs_free; ++d) exchanged.push_back(d);
     return permutation == exchanged;
@@ -208,8 +207,7 @@ class Rewriter {
       return moved[value] = entry_.InsertBefore(i, std::move(transpose));
     };
     for (auto link = links.rbegin(); link != links.rend(); ++link) {
-      std::vector<Instruction*> operands;
-      for (Instruction* operand : (*link)->operands()) operands.push_back(transposed(operand));
+      auto operands = Transformed((*link)->operands(), [&](Instruction* operand) { return transposed(operand); });
       Shape shape((*link)->shape().element_type(), Dimensions(i->shape()));
       moved[*link] = entry_.InsertBefore(i, (*link)->CloneWith(std::move(operands), std::move(shape)));
     }
@@ -220,8 +218,7 @@ class Rewriter {
   bool MergeBroadcasts(Instruction* i) {
     const Instruction* inner = i->operand(0);
     if (inner->opcode() != Opcode::kBroadcast) return false;
-    IntList merged;
-    for (int64_t d : inner->dimensions()) merged.push_back(i->dimensions()[d]);
+    IntList merged = Transformed(inner->dimensions(), [&](int64_t d) { return i->dimensions()[d]; });
     Replace(i, Opcode::kBroadcast, inner->operand(0), DimensionsAttributes{merged});
     return true;
   }

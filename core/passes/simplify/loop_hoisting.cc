@@ -7,6 +7,7 @@
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/simplify/loop_state.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -127,9 +128,7 @@ class Hoister {
   Instruction* Outside(const Instruction* i) {
     Instruction*& known = invariant_.at(i);
     if (known != nullptr) return known;
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : i->operands()) operands.push_back(Outside(operand));
-    return invariant_.at(i) = computation_.InsertBefore(&loop_, i->CloneWith(std::move(operands)));
+    return invariant_.at(i) = computation_.InsertBefore(&loop_, i->CloneWith(Transformed(i->operands(), [&](const Instruction* operand) { return Outside(operand); })));
   }
 
   // What the body reads instead of a value that was computed before the loop: a parameter, which CarryThroughLoop

@@ -11,6 +11,7 @@
 #include "core/passes/base/origins.h"
 #include "core/passes/sizes/padded_ops.h"
 #include "core/sizes/live_sizes.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -158,8 +159,7 @@ class Place : public SizeMath {
 
 // Arrays, then sizes where the shapes are dynamic: how values pass into loops and branches.
 std::vector<Instruction*> Flat(const std::vector<PaddedArray>& leaves) {
-  std::vector<Instruction*> flat;
-  for (const PaddedArray& leaf : leaves) flat.push_back(leaf.array);
+  std::vector<Instruction*> flat = Transformed(leaves, &PaddedArray::array);
   for (const PaddedArray& leaf : leaves) {
     for (Instruction* const size : leaf.sizes) {
       if (size != nullptr) flat.push_back(size);
@@ -170,8 +170,7 @@ std::vector<Instruction*> Flat(const std::vector<PaddedArray>& leaves) {
 
 Shape FlatShape(const Shape& shape) {
   const std::vector<const Shape*> leaves = FlattenTuple(shape);
-  std::vector<Shape> flat;
-  for (const Shape* leaf : leaves) flat.push_back(AtBounds(*leaf));
+  std::vector<Shape> flat = Transformed(leaves, [&](const Shape* leaf) { return AtBounds(*leaf); });
   for (const Shape* leaf : leaves) {
     for (int d = 0; d < leaf->rank(); ++d) {
       if (leaf->is_dynamic_dimension(d)) flat.emplace_back(ElementType::kS32);
@@ -510,8 +509,7 @@ std::optional<PaddedValue> Padder::ScanResults(Scope& scope, Place& at, Instruct
   const auto along = static_cast<std::ptrdiff_t>(attributes.dimensions.at(0));
   const size_t outputs = leaves.size() - static_cast<size_t>(attributes.num_carries);
   const std::vector<const Shape*> stated = FlattenTuple(scan->shape());
-  std::vector<Shape> shapes;
-  for (const Shape* shape : stated) shapes.push_back(AtBounds(*shape));
+  std::vector<Shape> shapes = Transformed(stated, [&](const Shape* shape) { return AtBounds(*shape); });
   const size_t scalars = padded.inner.size() + (fails ? 3 : 0);
   for (size_t k = 0; k < scalars; ++k) shapes.emplace_back(ElementType::kS32);
   attributes.num_carries += static_cast<int64_t>(scalars);

@@ -9,6 +9,7 @@
 #include "core/passes/base/expansion.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -206,9 +207,8 @@ class Specializer {
       cut.push_back(whole ? AtBounds(instruction, operands[k]) : Cut(instruction, operands[k], dense.sizes()[k]));
     }
     const Instruction& as = sized ? dense.instruction() : instruction;
-    std::vector<Computation*> called;
-    for (Computation* computation : instruction.called()) called.push_back(CopyOf(computation));
-    Instruction* made = AddCopy(instruction, as.shape(), cut, as.attributes(), std::move(called));
+    Instruction* made =
+        AddCopy(instruction, as.shape(), cut, as.attributes(), Transformed(instruction.called(), [&](Computation* c) { return CopyOf(c); }));
     Fold(made);
     Sized result = WholeOf(instruction, made, as.shape());
     if (instruction.opcode() == Opcode::kSort && sized) PutOverStatic(instruction, operands, result);
@@ -313,9 +313,8 @@ class Specializer {
         out_->set_root(Cut(root, result, result.live));
         return OkStatus();
       }
-      std::vector<Instruction*> parts;
-      for (const Sized& part : result.elements) parts.push_back(Cut(root, part, part.live));
-      out_->set_root(At(root).TupleOf(std::move(parts)));
+      out_->set_root(At(root).TupleOf(
+          Transformed(result.elements, [&](const Sized& part) { return Cut(root, part, part.live); })));
       return OkStatus();
     });
   }
@@ -370,9 +369,8 @@ class Specializer {
   Result<Sized> EmitWhile(const Instruction& loop, const Sized& state) {
     Instruction* init = AtBounds(loop, state);
     std::vector<Computation*> made;
-    for (int k : {0, 1}) {
-      VXLA_ASSIGN_OR_RETURN(made.emplace_back(), EmitApart(*loop.called(k), state, k == 1 ? &state : nullptr));
-    }
+    for (int k : {0, 1})
+      VXLA_SET_OR_RETURN(made.emplace_back(), EmitApart(*loop.called(k), state, k == 1 ? &state : nullptr));
     return SizedAs(state, loop, AddCopy(loop, init->shape(), {init}, loop.attributes(), std::move(made)));
   }
 
@@ -569,9 +567,7 @@ class Specializer {
   Instruction* AtBounds(const Instruction& like, const Sized& value) {
     if (value.stated.IsArray()) return Cut(like, value, value.stated.dimensions());
     if (!value.stated.IsTuple()) return value.whole;
-    std::vector<Instruction*> elements;
-    for (const Sized& element : value.elements) elements.push_back(AtBounds(like, element));
-    return At(like).TupleOf(std::move(elements));
+    return At(like).TupleOf(Transformed(value.elements, [&](const Sized& element) { return AtBounds(like, element); }));
   }
 
   // A computation of scalars, as it is.

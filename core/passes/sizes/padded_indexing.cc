@@ -3,6 +3,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/ops/op_support.h"
 #include "core/passes/sizes/padded_op.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -216,9 +217,7 @@ PaddedOp::Result PaddedOp::Scatter() {
   auto& attributes = std::get<ScatterAttributes>(result->mutable_attributes());
   if (partial) attributes.indices_are_sorted = attributes.unique_indices = false;
   if (!result->shape().IsTuple()) return One(result, Operand(0).sizes);
-  std::vector<PaddedArray> values;
-  for (int k = 0; k < n; ++k) values.push_back({Element(result, k), Operand(0).sizes});
-  return values;
+  return Transformed(std::views::iota(0, n), [&](int k) { return PaddedArray{Element(result, k), Operand(0).sizes}; });
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -7,6 +7,7 @@
 
 #include "core/passes/sizes/padded_ops.h"
 #include "core/sizes/size_rules.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -44,9 +45,7 @@ class PaddedOp : public SizeMath {
   Instruction* Static() { return Static(Arrays()); }
   Result One(Instruction* array, Sizes sizes) { return std::vector{PaddedArray{array, std::move(sizes)}}; }
   Result Each(Instruction* tuple, int count, const Sizes& sizes) {
-    std::vector<PaddedArray> values;
-    for (int k = 0; k < count; ++k) values.push_back({Element(tuple, k), sizes});
-    return values;
+    return Transformed(std::views::iota(0, count), [&](int k) { return PaddedArray{Element(tuple, k), sizes}; });
   }
   Instruction* MaskedBy(int k, const IntList& dimensions, Instruction* scalar) {
     return Masked(Operand(k), dimensions, scalar);

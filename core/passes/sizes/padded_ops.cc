@@ -5,6 +5,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/ops/op_support.h"
 #include "core/passes/sizes/padded_op.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -15,11 +16,7 @@ bool PaddedOp::AnyLives(int k) {
   return false;
 }
 
-std::vector<Instruction*> PaddedOp::Arrays() const {
-  std::vector<Instruction*> arrays;
-  for (const PaddedArray& operand : operands_) arrays.push_back(operand.array);
-  return arrays;
-}
+std::vector<Instruction*> PaddedOp::Arrays() const { return Transformed(operands_, &PaddedArray::array); }
 
 Instruction* PaddedOp::Static(std::vector<Instruction*> operands) {
   return Add(instruction().CloneWith(std::move(operands), AtBounds(instruction().shape())));
@@ -85,8 +82,7 @@ PaddedOp::Result PaddedOp::ScaledDot() {
   // A scale that does not live may be NaN.
   for (const int side : {0, 1}) {
     Instruction* const one = Constant(Literal::Scalar(ShapeOf(side + 2).element_type(), 1));
-    IntList all;
-    for (int64_t d = 0; d < ShapeOf(side + 2).rank(); ++d) all.push_back(d);
+    IntList all = Transformed(std::views::iota(int64_t{0}, ShapeOf(side + 2).rank()), [&](int64_t d) { return d; });
     Operand(side + 2).array = MaskedBy(side + 2, all, one);
   }
   const auto& a = instruction().attributes<DotAttributes>();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/numerics/comparison.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -45,9 +46,7 @@ ComparisonDirection Opposite(ComparisonDirection direction) {
 Shape AtBounds(const Shape& shape) {
   if (shape.IsArray()) return Shape(shape.element_type(), SizesOf(shape));
   if (!shape.IsTuple()) return shape;
-  std::vector<Shape> elements;
-  for (const Shape& element : shape.tuple_elements()) elements.push_back(AtBounds(element));
-  return Shape::Tuple(std::move(elements));
+  return Shape::Tuple(Transformed(shape.tuple_elements(), AtBounds));
 }
 
 Instruction* SizeMath::Number(int64_t value) {

@@ -51,10 +51,9 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Compile
   context->resubmitted_ = plan.ResubmittedInFlight();
   for (const Segment& segment : plan.segments) {
     std::unique_ptr<CommandBuffer> commands;
-    if (const auto* gpu = std::get_if<GpuCommands>(&segment)) {
-      VXLA_ASSIGN_OR_RETURN(commands, pool.device().CreateCommandBuffer(program.profile ? TimestampCount(*gpu) : 0,
-                                                                        context->QueueOf(*gpu)));
-    }
+    if (const auto* gpu = std::get_if<GpuCommands>(&segment))
+      VXLA_SET_OR_RETURN(commands, pool.device().CreateCommandBuffer(program.profile ? TimestampCount(*gpu) : 0,
+                                                                     context->QueueOf(*gpu)));
     context->commands_.push_back(std::move(commands));
   }
   context->repeats_ = plan.Batches();
@@ -80,14 +79,12 @@ Status ExecutionContext::Allocate(BufferPool& pool, std::vector<std::shared_ptr<
   const int64_t argument_bytes = program_.layout.total_bytes;
   VXLA_ASSIGN_OR_RETURN(written_blocks_, pool.Allocate(argument_bytes, MemoryKind::kArguments, allocated_bytes));
   argument_blocks_ = written_blocks_;
-  if (pool.device().facts().arguments_over_bus && plan.steps.size() >= kLeastStepsToBring) {
-    VXLA_ASSIGN_OR_RETURN(argument_blocks_, pool.Allocate(argument_bytes, MemoryKind::kDevice, allocated_bytes));
-  }
+  if (pool.device().facts().arguments_over_bus && plan.steps.size() >= kLeastStepsToBring)
+    VXLA_SET_OR_RETURN(argument_blocks_, pool.Allocate(argument_bytes, MemoryKind::kDevice, allocated_bytes));
   scratch_blocks_ = std::move(scratch);
-  for (size_t i = scratch_blocks_.size(); i < plan.scratch_block_bytes.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(scratch_blocks_.emplace_back(),
-                          pool.Allocate(plan.scratch_block_bytes[i], MemoryKind::kDevice, allocated_bytes));
-  }
+  for (size_t i = scratch_blocks_.size(); i < plan.scratch_block_bytes.size(); ++i)
+    VXLA_SET_OR_RETURN(scratch_blocks_.emplace_back(),
+                       pool.Allocate(plan.scratch_block_bytes[i], MemoryKind::kDevice, allocated_bytes));
   if (written_blocks_->mapped() == nullptr)
     return Internal("device: argument memory of {} bytes is not mapped", argument_bytes);
   const auto address_of = [&](MemorySpace space, int index) {

@@ -54,9 +54,7 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
   Literal literal = Literal::Uninitialized(leaf);
   VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes(), after));
   if (!leaf.IsDynamic()) return literal;
-  if (sizes.empty()) {
-    VXLA_ASSIGN_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes, after, messages));
-  }
+  if (sizes.empty()) VXLA_SET_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes, after, messages));
   for (int d = 0; d < leaf.rank(); ++d) {
     if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[d]);
   }

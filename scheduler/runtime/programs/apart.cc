@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/transformed.h"
 #include "scheduler/replicas/remote_devices.h"
 
 namespace VXLA_NAMESPACE {
@@ -100,12 +101,9 @@ Status DevicesApart::ServeElsewhere(ReplicaLink& link, const std::atomic<int64_t
     if (number < 0 || number >= std::ssize(parts_.program->calls)) return Internal("call {} of a job", number);
     const SeparateProgram::Call& call = parts_.program->calls[number];
     std::vector<Literal> operands;
-    for (const Instruction* operand : call.source->operands()) {
-      VXLA_ASSIGN_OR_RETURN(operands.emplace_back(), UnpackLiteral(operand->shape(), bytes));
-    }
-    std::vector<const Literal*> pointers;
-    for (const Literal& operand : operands) pointers.push_back(&operand);
-    return RunCall(call, pointers, *host);
+    for (const Instruction* operand : call.source->operands())
+      VXLA_SET_OR_RETURN(operands.emplace_back(), UnpackLiteral(operand->shape(), bytes));
+    return RunCall(call, Transformed(operands, [&](const Literal& operand) { return &operand; }), *host);
   };
   return ServeDevice(*parts_.group, PlaceOf(device), device, parts_.waits, run);
 }

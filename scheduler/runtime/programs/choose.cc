@@ -49,9 +49,7 @@ class ChosenInRuns : public Program {
     if (const std::shared_ptr<Program> apart = Apart()) return apart->Execute(arguments, statistics);
     Attempt attempt = together_->Try(arguments, statistics);
     Attempt::How how = attempt.how;
-    if (job_ != nullptr) {
-      VXLA_ASSIGN_OR_RETURN(how, job_->Agree(attempt));
-    }
+    if (job_ != nullptr) VXLA_SET_OR_RETURN(how, job_->Agree(attempt));
     const bool runs_again = how == Attempt::How::kParted || how == Attempt::How::kWrong;
     if (runs_again && make_apart_) {
       if (how == Attempt::How::kParted) {

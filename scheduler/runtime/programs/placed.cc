@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/transformed.h"
 #include "scheduler/replicas/placement.h"
 #include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {
 
 std::vector<std::string> Places::names() const {
-  std::vector<std::string> names;
-  for (const auto& place : places_) names.push_back(place->name);
-  return names;
+  return Transformed(places_, [&](const auto& place) { return place->name; });
 }
 
 Status Places::Share(std::optional<SharingWay> wanted) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "core/transformed.h"
+
 namespace VXLA_NAMESPACE {
 
 std::vector<std::vector<Argument>> LentArguments(LiteralLists arguments) {
@@ -15,11 +17,7 @@ std::vector<std::vector<Argument>> LentArguments(LiteralLists arguments) {
   return lent;
 }
 
-Event Launch::Done() const {
-  std::vector<Event> events;
-  for (const Execution& execution : by_device) events.push_back(execution.done);
-  return Event::AllOf(events);
-}
+Event Launch::Done() const { return Event::AllOf(Transformed(by_device, &Execution::done)); }
 
 Attempt Attempt::Parted(Status status) {
   const StatusCode code = status.code();

@@ -100,9 +100,8 @@ class Open : public SizeSource {
 
   Result<SpecializedModule> Refine(const SizedArguments& arguments, std::vector<Literal> answers) const override {
     mlir::ProgramFacts facts{{}, std::move(answers)};
-    for (const Argument& argument : arguments.arguments) {
-      VXLA_ASSIGN_OR_RETURN(facts.arguments.emplace_back(), ShapeOf(argument));
-    }
+    for (const Argument& argument : arguments.arguments)
+      VXLA_SET_OR_RETURN(facts.arguments.emplace_back(), ShapeOf(argument));
     return program_.Refine(facts, fold_);
   }
 

@@ -61,9 +61,7 @@ SizedProgram::Found SizedProgram::Make(const SizedArguments& arguments, const st
   made->is_question = refined->is_question;
   made->parameter = refined->parameter;
   made->result_sizes = std::move(refined->result_sizes);
-  if (made->parameter < 0) {
-    VXLA_ASSIGN_OR_RETURN(made->executable, compile_(*refined->module));
-  }
+  if (made->parameter < 0) VXLA_SET_OR_RETURN(made->executable, compile_(*refined->module));
   return std::shared_ptr<const Specialization>(std::move(made));
 }
 
