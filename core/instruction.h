@@ -51,7 +51,7 @@ class Instruction {
   Computation* parent() const { return parent_; }
 
   std::span<Instruction* const> operands() const { return operands_; }
-  Instruction* operand(int i) const { return operands_.at(i); }
+  Instruction* operand(int64_t i) const { return operands_.at(i); }
   int operand_count() const { return static_cast<int>(operands_.size()); }
   // Every instruction that has this one as an operand, once each.
   std::span<Instruction* const> users() const { return users_.list(); }
@@ -60,8 +60,8 @@ class Instruction {
   // In the order of the text: while {condition, body}; conditional {true, false} or branches; select-and-scatter
   // {select, scatter}; fusion and async-start {calls}; otherwise {to_apply}.
   std::span<Computation* const> called() const { return called_; }
-  Computation* called(int i) const { return called_.at(i); }
-  void set_called(int i, Computation* computation) {
+  Computation* called(int64_t i) const { return called_.at(i); }
+  void set_called(int64_t i, Computation* computation) {
     called_.at(i) = computation;
     description_ = nullptr;
   }

@@ -87,7 +87,7 @@ size_t Literal::OffsetOf(int64_t i) const {
 const Literal& Literal::tuple_element(int64_t i) const {
   VXLA_CHECK(static_cast<uint64_t>(i) < tuple_elements_.size(),
              fmt::format("element {} of the {} of {}", i, tuple_elements_.size(), shape_.ToString()));
-  return tuple_elements_[static_cast<size_t>(i)];
+  return tuple_elements_[i];
 }
 
 Literal::Literal(const Shape& shape, bool zeros) : shape_(shape) {
@@ -211,18 +211,18 @@ void Literal::SetComplex(int64_t i, std::complex<double> value) {
   StoreReal(part, at + StorageBytes(part), value.imag());
 }
 
-int64_t Literal::dynamic_size(int dimension) const {
+int64_t Literal::dynamic_size(int64_t dimension) const {
   const int64_t bound = shape_.dimension(dimension);
-  return dynamic_sizes_.empty() ? bound : dynamic_sizes_[static_cast<size_t>(dimension)];
+  return dynamic_sizes_.empty() ? bound : dynamic_sizes_[dimension];
 }
 
-void Literal::set_dynamic_size(int dimension, int64_t size) {
+void Literal::set_dynamic_size(int64_t dimension, int64_t size) {
   const int64_t bound = shape_.dimension(dimension);
   VXLA_CHECK(
       shape_.IsArray() && size >= 0 && size <= bound,
       fmt::format("live size {} of dimension {} of {}, whose bound is {}", size, dimension, shape_.ToString(), bound));
   if (dynamic_sizes_.empty()) dynamic_sizes_.assign(shape_.dimensions().begin(), shape_.dimensions().end());
-  dynamic_sizes_[static_cast<size_t>(dimension)] = size;
+  dynamic_sizes_[dimension] = size;
 }
 
 Literal Literal::Reshaped(const Shape& shape) && {

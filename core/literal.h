@@ -80,8 +80,8 @@ class Literal {
   // A dimension is dynamic: its live size may be below its bound (core/sizes/live_sizes.h).
   bool is_dynamic() const { return !dynamic_sizes_.empty(); }
   // The live size of a dynamic dimension; the static size otherwise. Setting CHECKs that it is in 0 to the bound.
-  int64_t dynamic_size(int dimension) const;
-  void set_dynamic_size(int dimension, int64_t size);
+  int64_t dynamic_size(int64_t dimension) const;
+  void set_dynamic_size(int64_t dimension, int64_t size);
 
   // The same bytes under another shape of the same size in bytes. Live sizes stay if the dimensions do, and are the
   // bounds otherwise.

@@ -55,7 +55,7 @@ Status CheckShape(const Shape& shape) {
   return OkStatus();
 }
 
-void Shape::FailDimension(int i) const {
+void Shape::FailDimension(int64_t i) const {
   VXLA_CHECK(false, fmt::format("dimension {} of the {} of {}", i, rank(), ToString()));
 }
 

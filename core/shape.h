@@ -47,13 +47,13 @@ class Shape {
   int rank() const { return static_cast<int>(dimensions_.size()); }
   std::span<const int64_t> dimensions() const { return dimensions_; }
   // Here and below a dimension i must be in 0 to rank() - 1: CHECKed.
-  int64_t dimension(int i) const { return dimensions_[Checked(i)]; }
-  void set_dimension(int i, int64_t size) { dimensions_[Checked(i)] = size; }
+  int64_t dimension(int64_t i) const { return dimensions_[Checked(i)]; }
+  void set_dimension(int64_t i, int64_t size) { dimensions_[Checked(i)] = size; }
   void set_element_type(ElementType type) { element_type_ = type; }
 
   // Bounded dynamic dimensions: the size above is the bound. kUnboundedSize with the flag is `?`.
-  bool is_dynamic_dimension(int i) const { return dynamic_[Checked(i)]; }
-  void set_dynamic_dimension(int i, bool dynamic) { dynamic_[Checked(i)] = dynamic; }
+  bool is_dynamic_dimension(int64_t i) const { return dynamic_[Checked(i)]; }
+  void set_dynamic_dimension(int64_t i, bool dynamic) { dynamic_[Checked(i)] = dynamic; }
   bool IsDynamic() const;  // also true if an element of a tuple is
 
   const std::vector<Shape>& tuple_elements() const { return tuple_elements_; }
@@ -81,11 +81,11 @@ class Shape {
   friend bool operator==(const Shape& a, const Shape& b);
 
  private:
-  size_t Checked(int i) const {
+  size_t Checked(int64_t i) const {
     if (i < 0 || i >= rank()) FailDimension(i);
     return static_cast<size_t>(i);
   }
-  [[noreturn]] void FailDimension(int i) const;
+  [[noreturn]] void FailDimension(int64_t i) const;
 
   ElementType element_type_;
   std::vector<int64_t> dimensions_;

@@ -25,8 +25,8 @@ void ForEachRow(const Shape& whole, const Shape& tile, const IntList& starts, au
     for (size_t d = 0; d < at.size(); ++d) from += (starts[d] + at[d]) * strides[d];
     copy(done, from, row);
     for (int d = rank - 2; d >= 0; --d) {
-      if (++at[static_cast<size_t>(d)] < tile.dimension(d)) break;
-      at[static_cast<size_t>(d)] = 0;
+      if (++at[d] < tile.dimension(d)) break;
+      at[d] = 0;
     }
   }
 }
@@ -35,7 +35,7 @@ void ForEachRow(const Shape& whole, const Shape& tile, const IntList& starts, au
 IntList StartsOf(const Sharding& sharding, const Shape& tile, size_t device) {
   IntList starts;
   for (size_t d = 0; d < sharding.tiles.size(); ++d)
-    starts.push_back(sharding.TileNumbers(d)[device] * tile.dimension(static_cast<int>(d)));
+    starts.push_back(sharding.TileNumbers(d)[device] * tile.dimension(d));
   return starts;
 }
 
@@ -88,7 +88,7 @@ Result<Shape> Sharding::TileOf(Shape whole) const {
   if (!whole.IsArray() || std::ssize(tiles) != whole.rank())
     return InvalidArgument("{} is to be cut along {} dimensions", whole.ToString(), tiles.size());
   for (int d = 0; d < whole.rank(); ++d) {
-    const int64_t count = tiles[static_cast<size_t>(d)];
+    const int64_t count = tiles[d];
     if (whole.dimension(d) % count != 0 || whole.is_dynamic_dimension(d))
       return InvalidArgument("dimension {} of {} is not {} equal parts", d, whole.ToString(), count);
     whole.set_dimension(d, whole.dimension(d) / count);
@@ -97,8 +97,7 @@ Result<Shape> Sharding::TileOf(Shape whole) const {
 }
 
 Shape Sharding::WholeShapeOf(Shape tile) const {
-  for (size_t d = 0; d < tiles.size(); ++d)
-    tile.set_dimension(static_cast<int>(d), tile.dimension(static_cast<int>(d)) * tiles[d]);
+  for (size_t d = 0; d < tiles.size(); ++d) tile.set_dimension(d, tile.dimension(d) * tiles[d]);
   return tile;
 }
 
@@ -106,7 +105,7 @@ IntList Sharding::TileNumbers(size_t dimension) const {
   const size_t below = DevicesBelow(*this, dimension);
   IntList numbers(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
-    numbers[static_cast<size_t>(devices[i])] = static_cast<int64_t>(i / below % static_cast<size_t>(tiles[dimension]));
+    numbers[devices[i]] = static_cast<int64_t>(i / below % static_cast<size_t>(tiles[dimension]));
   }
   return numbers;
 }

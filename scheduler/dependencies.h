@@ -36,7 +36,7 @@ class Dependencies {
     std::vector<Touched> written, read;
   };
 
-  int MemoryOf(int buffer) const { return memory_of_.empty() ? buffer : memory_of_[static_cast<size_t>(buffer)]; }
+  int MemoryOf(int buffer) const { return memory_of_.empty() ? buffer : memory_of_[buffer]; }
   void AddEdge(int from, int to);
   void Touch(const Binding& use, int node);
   void WaitFor(std::vector<Touched>& earlier, const Touched& now);

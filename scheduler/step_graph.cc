@@ -60,7 +60,7 @@ constexpr std::string_view kLiveSizes = "its live sizes are known to the host al
 bool KeepsItsForm(const Instruction& instruction) {
   const bool is_while = instruction.opcode() == Opcode::kWhile;
   for (size_t k = 0; k < instruction.called().size(); ++k) {
-    const Computation& called = *instruction.called(static_cast<int>(k));
+    const Computation& called = *instruction.called(k);
     const Instruction& argument = *instruction.operand(is_while ? 0 : static_cast<int>(k) + 1);
     const bool gives_result = !is_while || k == 1;
     if (!SameFlags(argument.shape(), called.parameter(0)->shape())) return false;

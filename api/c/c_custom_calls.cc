@@ -54,7 +54,7 @@ void CallHostFunction(const VxlaFunctionInfo& info, const Instruction& instructi
   SideOfCall operand_side, result_side;
   std::vector<VxlaConstBytes> operands;
   for (size_t k = 0; k < inputs.size(); ++k) {
-    operand_side.Add(instruction.operand(static_cast<int>(k))->shape());
+    operand_side.Add(instruction.operand(k)->shape());
     for (const Literal* leaf : FlattenLiteral(inputs[k]))
       operands.push_back({leaf->bytes().data(), leaf->bytes().size()});
   }

@@ -86,7 +86,7 @@ CArray::CArray(const Shape& of) : shape(of), dimensions(of.dimensions().begin(),
   for (int d = 0; d < of.rank(); ++d) {
     const bool bounded = of.is_dynamic_dimension(d) && of.dimension(d) != kUnboundedSize;
     if (bounded) dynamic.resize(dimensions.size());
-    if (bounded) dynamic[static_cast<size_t>(d)] = 1;
+    if (bounded) dynamic[d] = 1;
   }
 }
 

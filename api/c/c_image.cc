@@ -93,7 +93,7 @@ Status RecordedImages::CheckDonations(const Plan& plan) {
     return found == images.end() ? nullptr : &*found;
   };
   for (size_t i = 0; i < plan.results.size(); ++i) {
-    const Placement& placement = plan.buffers[static_cast<size_t>(plan.results[i].buffer)].placement;
+    const Placement& placement = plan.buffers[plan.results[i].buffer].placement;
     if (placement.space != MemorySpace::kParameter) continue;
     const auto number = static_cast<size_t>(placement.index);
     Image* result = find(results_, i);

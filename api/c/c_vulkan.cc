@@ -395,7 +395,7 @@ bool Bind(RecordedUse& use, std::span<const vulkan::HostRange> ranges) {
   for (size_t i = 0; i < use.results.size(); ++i) {
     HostBinding& leaf = use.results[i];
     if (leaf.argument >= 0) {
-      use.bound_results[i] = use.bound_arguments[static_cast<size_t>(leaf.argument)];
+      use.bound_results[i] = use.bound_arguments[leaf.argument];
     } else {
       Retarget(leaf, ranges[arguments + i], use.bound_results[i]);
     }
@@ -529,7 +529,7 @@ Status Transfer(VxlaValue value, vulkan::Ownership half, uint32_t family, const 
 HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buffer) {
   HostBinding leaf;
   leaf.name = fmt::format("{} {}", kind, index);
-  const PlanBuffer& planned = plan.buffers[static_cast<size_t>(buffer)];
+  const PlanBuffer& planned = plan.buffers[buffer];
   constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
   if (planned.first_use >= 0) leaf.size_bytes = (planned.size_bytes + kUnit - 1) / kUnit * kUnit;
   leaf.buffer = vulkan::WrapBuffer({});
@@ -545,11 +545,11 @@ Result<RecordedUse> MakeUse(VxlaDevice device, const CExecutable& program, const
     made.arguments.push_back(BindingFor("argument", i, plan, plan.parameters[i].buffer));
   for (size_t i = 0; i < plan.results.size(); ++i) {
     HostBinding& leaf = made.results.emplace_back(BindingFor("result", i, plan, plan.results[i].buffer));
-    const Placement& placement = plan.buffers[static_cast<size_t>(plan.results[i].buffer)].placement;
+    const Placement& placement = plan.buffers[plan.results[i].buffer].placement;
     leaf.written = true;
     if (placement.space != MemorySpace::kParameter) continue;
     leaf.argument = placement.index;
-    made.arguments[static_cast<size_t>(leaf.argument)].written = true;
+    made.arguments[leaf.argument].written = true;
   }
   made.bound_arguments.resize(made.arguments.size());
   made.bound_results.resize(made.results.size());

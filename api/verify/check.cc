@@ -212,8 +212,7 @@ Status FunctionRun::RunOnGrid(const ParallelRun& run) {
     Literal& of_device = results[run.owners[i]];
     const bool one = !run.shared && each == 1;
     const size_t index = run.shared ? i : i % each;
-    values_[run.results[i]] =
-        std::make_shared<const Literal>(one ? of_device : of_device.tuple_element(static_cast<int64_t>(index)));
+    values_[run.results[i]] = std::make_shared<const Literal>(one ? of_device : of_device.tuple_element(index));
   }
   return OkStatus();
 }

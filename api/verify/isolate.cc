@@ -329,7 +329,7 @@ class Isolator {
     for (size_t k = 0; k < operands->size(); ++k) {
       if (!MayFlushOperand(instruction, k)) continue;
       SharedLiteral& operand = (*operands)[k];
-      const Instruction* from = instruction.operand(static_cast<int>(k));
+      const Instruction* from = instruction.operand(k);
       auto known = walked.flushed.find(from);
       if (known == walked.flushed.end()) known = walked.flushed.emplace(from, device_.Flushed(*operand)).first;
       if (known->second == nullptr) continue;
@@ -399,7 +399,7 @@ class Isolator {
       const Literal& expected = other ? other->result.tuple_elements()[i] : *batch[i].expected;
       const Literal* shader_math = value.shader_math ? &value.shader_math->tuple_elements()[i] : nullptr;
       // Its name in the cut program may have a suffix.
-      const std::string& name = program.module->entry()->root()->operand(static_cast<int>(i))->name();
+      const std::string& name = program.module->entry()->root()->operand(i)->name();
       reports_[batch[i].report].on_host =
           std::ranges::any_of(value.fallbacks, [&](const Fallback& f) { return f.instruction == name; });
       Judge(walked, batch[i], expected, value.result.tuple_elements()[i], shader_math);

@@ -95,7 +95,7 @@ void Observer::See(const Instruction& observation, std::span<const Literal> inpu
                      device < static_cast<int64_t>(seen_.size());
   if (!known) return status.SetFailure(fmt::format("no check {} on device {}", number, device));
   const Check& check = function_.checks[number];
-  const auto value = [&](size_t k) { return AsShown(inputs[k], observation.operand(static_cast<int>(k))->shape()); };
+  const auto value = [&](size_t k) { return AsShown(inputs[k], observation.operand(k)->shape()); };
   Seen seen{static_cast<size_t>(number), OkStatus(), std::nullopt};
   const bool kept =
       check.kind == Check::Kind::kProbed || check.kind == Check::Kind::kPrint || check.kind == Check::Kind::kProbe;

@@ -81,7 +81,7 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
     for (int64_t i = begin; i < end; ++i) {
       double* element = parts.data() + i * step;
       const double beside =
-          (noise.amplitude.empty() ? 0 : noise.amplitude[static_cast<size_t>(i)]) +
+          (noise.amplitude.empty() ? 0 : noise.amplitude[i]) +
           (noise.norm_units > 0 ? noise.norm_units * UnitInLastPlace(format, std::hypot(element[0], element[step - 1]))
                                 : 0);
       for (int p = 0; p < step; ++p) {
@@ -438,8 +438,7 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
   for (int64_t i = 0; is_power && i < wide.element_count(); ++i) {
     const double factor = PowerNormFactor(operands[0]->GetComplex(i), operands[1]->GetComplex(i));
     const double size = std::abs(wide.GetComplex(i)), unit = UnitInLastPlace(FormatOf(RealPart(type)), size);
-    noise.amplitude[static_cast<size_t>(i)] =
-        std::min((std::min(factor, whole) - 1) * noise.norm_units * unit, 2 * size + unit);
+    noise.amplitude[i] = std::min((std::min(factor, whole) - 1) * noise.norm_units * unit, 2 * size + unit);
     if (factor >= whole && size == 0) vanished.push_back(i);
   }
   Literal moved = MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
@@ -529,8 +528,8 @@ Result<Literal> Perturbation::MoveOperands(const Instruction& instruction, std::
         ParallelFor(static_cast<int64_t>(parts.size()), kGrain, options_.evaluate.threads,
                     [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i) {
-                        double& part = parts[static_cast<size_t>(i)];
-                        const double size = matrix > 0 ? sizes[static_cast<size_t>(i / matrix)] : part;
+                        double& part = parts[i];
+                        const double size = matrix > 0 ? sizes[i / matrix] : part;
                         part += walk * unit * size * Draw(operand_key, static_cast<uint64_t>(i));
                       }
                     });

@@ -31,7 +31,7 @@ struct HeatMap {
   int64_t rows = 0, columns = 0;              // of cells
   int64_t array_rows = 0, array_columns = 0;  // of elements
   std::vector<double> worst;                  // row-major; empty: the array is
-  double at(int64_t row, int64_t column) const { return worst[static_cast<size_t>(row * columns + column)]; }
+  double at(int64_t row, int64_t column) const { return worst[row * columns + column]; }
 };
 HeatMap HeatMapOf(const Literal& actual, const Literal& expected);
 

@@ -42,7 +42,7 @@ Result<Shape> Scaled(const char* what, const Shape& shape, int64_t dimension, in
     return InvalidArgument("{}: dimension {} is not a dimension of {}", what, dimension, shape.ToString());
   }
   if (count < 1) return InvalidArgument("{}: shard count {} is below 1", what, count);  // shard_c2
-  const int64_t size = shape.dimension(static_cast<int>(dimension));
+  const int64_t size = shape.dimension(dimension);
   if (!grows && size % count != 0) {  // shard_c3
     return InvalidArgument("{}: dimension {} of {} does not split into {}", what, dimension, shape.ToString(), count);
   }
@@ -52,7 +52,7 @@ Result<Shape> Scaled(const char* what, const Shape& shape, int64_t dimension, in
   }
   Shape result = shape;
   result.set_layout(std::nullopt);
-  result.set_dimension(static_cast<int>(dimension), grows ? size * count : size / count);
+  result.set_dimension(dimension, grows ? size * count : size / count);
   return result;
 }
 

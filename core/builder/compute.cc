@@ -3,6 +3,7 @@
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
 #include "core/module.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -63,9 +64,7 @@ Result<PaddingPairs> MakePadding(Opcode opcode, Padding padding, const IntList& 
 }
 
 IntList Sizes(const Shape& shape, const IntList& dimensions) {
-  IntList sizes;
-  for (int64_t i : dimensions) sizes.push_back(i >= 0 && i < shape.rank() ? shape.dimension(static_cast<int>(i)) : -1);
-  return sizes;
+  return Transformed(dimensions, [&](int64_t i) { return i >= 0 && i < shape.rank() ? shape.dimension(i) : -1; });
 }
 
 // (batch, feature, spatial...), (output feature, input feature, spatial...) -> (batch, feature, spatial...)

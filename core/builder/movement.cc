@@ -40,7 +40,7 @@ XlaOp Broadcast(XlaOp operand, const IntList& broadcast_sizes) {
   return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     IntList sizes = broadcast_sizes, mapping;
     for (int i = 0; i < operand.shape().rank(); ++i) {
-      mapping.push_back(static_cast<int64_t>(sizes.size()));
+      mapping.push_back(sizes.size());
       sizes.push_back(operand.shape().dimension(i));
     }
     return Emit(b, Opcode::kBroadcast, {{operand}}, Shape(operand.shape().element_type(), sizes),
@@ -221,9 +221,9 @@ XlaOp SetDimensionSize(XlaOp operand, XlaOp size, int64_t dimension) {
     const Instruction& given = *size.instruction();
     const bool constant = given.opcode() == Opcode::kConstant && given.shape() == Shape(ElementType::kS32);
     const bool in_range = dimension >= 0 && dimension < operand.shape().rank();
-    if (constant && in_range && given.literal().GetInt(0) == operand.shape().dimension(static_cast<int>(dimension))) {
+    if (constant && in_range && given.literal().GetInt(0) == operand.shape().dimension(dimension)) {
       stated = operand.shape();  // as XLA's builder: the constant bound makes the dimension static
-      stated.set_dynamic_dimension(static_cast<int>(dimension), false);
+      stated.set_dynamic_dimension(dimension, false);
     }
     return Emit(b, Opcode::kSetDimensionSize, {{operand, size}}, stated, DimensionsAttributes{{dimension}});
   });

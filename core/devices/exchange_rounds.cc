@@ -93,7 +93,7 @@ ExchangeRounds RoundsOf(const std::vector<IntList>& has, const std::vector<IntLi
   made.rounds.resize(rounds);
   for (const Wanted& each : moves) {
     made.rounds[each.round].push_back(each.move);
-    made.sources[each.slot][static_cast<size_t>(each.move.to)] = static_cast<int64_t>(units + each.round);
+    made.sources[each.slot][each.move.to] = static_cast<int64_t>(units + each.round);
   }
   return made;
 }

@@ -39,10 +39,10 @@ Result<std::vector<Dimension>> CutAxes(std::span<const MeshAxis> axes, const std
     for (size_t p = 0; p < parts.size(); ++p) {
       if (parts[p].axis == a) of_axis.push_back(static_cast<int>(p));
     }
-    std::ranges::sort(of_axis, {}, [&parts](int p) { return parts[static_cast<size_t>(p)].before; });
+    std::ranges::sort(of_axis, {}, [&parts](int p) { return parts[p].before; });
     int64_t done = 1;
     for (int p : of_axis) {
-      const Part& part = parts[static_cast<size_t>(p)];
+      const Part& part = parts[p];
       if (part.before % done != 0) return InvalidArgument("parts of axis {} overlap", axes[a].name);
       dimensions.push_back({part.before / done, 1, -1});
       dimensions.push_back({part.size, 1, p});
@@ -70,7 +70,7 @@ std::vector<IntList> Expand(const std::vector<Dimension>& dimensions, size_t par
     if (i % members == 0) groups.emplace_back();
     int64_t rest = i, device = 0;
     for (size_t d = order.size(); d-- > 0; rest /= order[d].size) device += rest % order[d].size * order[d].stride;
-    groups.back().push_back(ids.empty() ? device : ids[static_cast<size_t>(device)]);
+    groups.back().push_back(ids.empty() ? device : ids[device]);
   }
   return groups;
 }

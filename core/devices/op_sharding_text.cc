@@ -122,8 +122,7 @@ class OpShardingReader {
     for (const int64_t d : order) {
       IntList more;
       for (const int64_t device : devices) {
-        for (int64_t i = 0; i < sizes[static_cast<size_t>(d)]; ++i)
-          more.push_back(device + i * strides[static_cast<size_t>(d)]);
+        for (int64_t i = 0; i < sizes[d]; ++i) more.push_back(device + i * strides[d]);
       }
       devices = std::move(more);
     }

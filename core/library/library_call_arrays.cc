@@ -36,8 +36,8 @@ Status LibraryCallReader::ReadApproxTopK() {
     IntList sizes = SizesOfOperand(0);
     VXLA_RETURN_IF_ERROR(ExpectOperand(k, Operand(k).element_type(), sizes));
     const auto d = static_cast<size_t>(call_.dimension);
-    const Shape& result = results[static_cast<size_t>(k)];
-    if (result.rank() == first.rank()) sizes[d] = std::min(sizes[d], result.dimension(static_cast<int>(d)));
+    const Shape& result = results[k];
+    if (result.rank() == first.rank()) sizes[d] = std::min(sizes[d], result.dimension(d));
     VXLA_RETURN_IF_ERROR(Expect(result, fmt::format("result {}", k), Operand(k).element_type(), sizes));
   }
   return OkStatus();

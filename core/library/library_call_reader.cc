@@ -130,7 +130,7 @@ Status LibraryCallReader::CheckLayout(const Shape& shape, const std::string& wha
   columns = rows;
   std::swap(columns[0], columns[1]);
   // Dimensions of size 1 may stand anywhere.
-  const auto trivial = [&](int64_t d) { return shape.dimension(static_cast<int>(d)) == 1; };
+  const auto trivial = [&](int64_t d) { return shape.dimension(d) == 1; };
   for (auto* list : {&order, &columns}) std::erase_if(*list, trivial);
   if (order == columns) return OkStatus();
   return Unsupported("custom-call {}: {}: {} is {}; JAX has matrices column by column (minor to major {})",

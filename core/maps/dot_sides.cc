@@ -9,7 +9,7 @@ MultiIndex DotSide::IndexOf(IndexSpace& space, const IndexExpression& batch_at, 
   MultiIndex index(batch.sizes.size() + contracting.sizes.size() + free.sizes.size());
   auto place = [&](const Group& group, const IndexExpression& linear) {
     const MultiIndex part = space.Delinearize(linear, group.sizes);
-    for (size_t i = 0; i < part.size(); ++i) index[static_cast<size_t>(group.dimensions[i])] = part[i];
+    for (size_t i = 0; i < part.size(); ++i) index[group.dimensions[i]] = part[i];
   };
   place(batch, batch_at);
   place(contracting, k);
@@ -25,7 +25,7 @@ DotSide SideOf(const Instruction& dot, int operand) {
   DotSide side;
   auto add = [&](DotSide::Group& group, int64_t d) {
     group.dimensions.push_back(d);
-    group.sizes.push_back(shape.dimension(static_cast<int>(d)));
+    group.sizes.push_back(shape.dimension(d));
     group.count *= group.sizes.back();
   };
   for (int64_t d : batch) add(side.batch, d);

@@ -14,7 +14,7 @@ std::optional<RunningWindow> RunningByItsWindow(const Instruction& i) {
   const Shape& shape = i.operand(0)->shape();
   std::optional<RunningWindow> running;
   for (int d = 0; d < shape.rank(); ++d) {
-    const WindowDimension& w = window[static_cast<size_t>(d)];
+    const WindowDimension& w = window[d];
     if (w == WindowDimension{}) continue;
     const bool forward = w.pad_low == w.size - 1 && w.pad_high == 0,
                reverse = w.pad_high == w.size - 1 && w.pad_low == 0;

@@ -96,7 +96,7 @@ int64_t WindowSize(const Window& window) {
 
 int64_t ProductOf(const Shape& shape, const IntList& dimensions) {
   int64_t size = 1;
-  for (int64_t d : dimensions) size *= shape.dimension(static_cast<int>(d));
+  for (int64_t d : dimensions) size *= shape.dimension(d);
   return size;
 }
 
@@ -105,14 +105,13 @@ int64_t ConvolutionLength(const Instruction& instruction) {
   const Shape& kernel = instruction.operand(1)->shape();
   if (!attributes.dim_labels) return kernel.ElementCount();
   return ProductOf(kernel, attributes.dim_labels->kernel_spatial) *
-         kernel.dimension(static_cast<int>(attributes.dim_labels->kernel_input_feature));
+         kernel.dimension(attributes.dim_labels->kernel_input_feature);
 }
 
 // All sizes but that of the feature dimension.
 int64_t FeatureElements(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
-  const int64_t features =
-      shape.dimension(static_cast<int>(instruction.attributes<BatchNormAttributes>().feature_index));
+  const int64_t features = shape.dimension(instruction.attributes<BatchNormAttributes>().feature_index);
   return features == 0 ? 0 : shape.ElementCount() / features;
 }
 

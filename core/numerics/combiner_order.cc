@@ -418,7 +418,7 @@ bool IsShown(const Computation& combiner, const Instruction& result, size_t k, s
   const auto is = [&](const Instruction* value, size_t number) {
     value = Unwrapped(value);
     return value->opcode() == Opcode::kParameter && value->parameter_number() == static_cast<int64_t>(number) &&
-           value->shape().element_type() == combiner.parameter(static_cast<int64_t>(k))->shape().element_type();
+           value->shape().element_type() == combiner.parameter(k)->shape().element_type();
   };
   const Instruction* root = Unwrapped(&result);
   if (is(root, k) || is(root, count + k)) return true;
@@ -432,7 +432,7 @@ bool AllAreShown(const Computation& combiner, size_t count) {
   if (root.opcode() != Opcode::kTuple) return count == 1 && IsShown(combiner, root, 0, 1);
   if (root.operand_count() != static_cast<int>(count)) return false;
   for (size_t k = 0; k < count; ++k) {
-    if (!IsShown(combiner, *root.operand(static_cast<int>(k)), k, count)) return false;
+    if (!IsShown(combiner, *root.operand(k), k, count)) return false;
   }
   return true;
 }
@@ -464,8 +464,7 @@ CombinerOrder OrderOf(const Computation& combiner) {
   if (results != count || combiner.instructions().size() > kMostInstructions) return CombinerOrder::kUnknown;
   const Combiner f(combiner);
   std::vector<ElementType> types;
-  for (size_t k = 0; k < count; ++k)
-    types.push_back(combiner.parameter(static_cast<int64_t>(k))->shape().element_type());
+  for (size_t k = 0; k < count; ++k) types.push_back(combiner.parameter(k)->shape().element_type());
   if (types == std::vector{ElementType::kPred}) {
     const std::optional<bool> associates = AssociatesOnPred(f);
     if (!associates) return CombinerOrder::kUnknown;

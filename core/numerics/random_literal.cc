@@ -154,7 +154,7 @@ class SpecialPlaces {
   const T* At(int64_t i) {
     const int64_t block = i / kBlock;
     if (block != block_) Deal(block);
-    const size_t place = order_[static_cast<size_t>(i % kBlock)];
+    const size_t place = order_[i % kBlock];
     return place < taken_ ? &special_[place % special_.size()] : nullptr;
   }
 

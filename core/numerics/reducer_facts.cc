@@ -99,7 +99,7 @@ ReducerFacts FactsOfReducer(const Computation& computation) {
   ReducerFacts facts;
   const size_t count = computation.parameters().size() / 2;
   for (size_t i = 0; i < count; ++i) {
-    facts.types.push_back(computation.parameter(static_cast<int64_t>(i))->shape().element_type());
+    facts.types.push_back(computation.parameter(i)->shape().element_type());
   }
   facts.commutes = CommutesByText(computation);
   facts.order = OrderOf(computation);

@@ -210,7 +210,7 @@ bool LeavesUnchanged(const Computation& reducer, const std::vector<Known>& param
   }
   const Instruction& root = *reducer.root();
   for (size_t e = 0; e < elements.size(); ++e) {
-    const Instruction* result = root.opcode() == Opcode::kTuple ? root.operand(static_cast<int>(e)) : &root;
+    const Instruction* result = root.opcode() == Opcode::kTuple ? root.operand(e) : &root;
     if (!Same(known.at(result), elements[e])) return false;
   }
   return true;
@@ -226,7 +226,7 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
   for (size_t e = 0; e < count; ++e) {
     const bool floating = IsFloating(initial_values[e]->shape().element_type());
     initial.push_back(OfLiteral(*initial_values[e]));
-    elements.push_back(Element(static_cast<int64_t>(e)));
+    elements.push_back(Element(e));
     elements.back().any = floating;
     cases = std::min<int64_t>(257, cases * (floating ? 4 : 1));
   }
@@ -243,7 +243,7 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
     elements.clear();
     int64_t kinds = c;
     for (size_t e = 0; e < count; ++e) {
-      elements.push_back(Element(static_cast<int64_t>(e)));
+      elements.push_back(Element(e));
       if (!IsFloating(initial_values[e]->shape().element_type())) continue;
       constexpr double kNumbers[] = {0, HUGE_VAL, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN()};
       if (kinds % 4 != 0) elements.back() = Number(kNumbers[kinds % 4]);

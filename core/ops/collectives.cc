@@ -199,7 +199,7 @@ Status CheckSlicedPermute(const Instruction& instruction) {
     const Shape &from = inputs[slices[k].array], &to = outputs[slices[k].array];
     VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", sizes[k].size(), from));
     for (int d = 0; d < from.rank(); ++d) {
-      const int64_t size = sizes[k][static_cast<size_t>(d)], most = std::min(from.dimension(d), to.dimension(d));
+      const int64_t size = sizes[k][d], most = std::min(from.dimension(d), to.dimension(d));
       if (size < 0 || size > most) {  // collective_permute_c8
         return OpError(instruction, "slice size {} of dimension {} is not in 0 to {} for {} and {}", size, d, most,
                        from.ToString(), to.ToString());

@@ -55,7 +55,7 @@ std::optional<int64_t> ConstantOperand(const Instruction& instruction, int k) {
 // Sizes are s32.
 Status ExpectS32Bound(const Instruction& instruction, int64_t dimension) {
   const Shape& shape = instruction.operand(0)->shape();
-  if (shape.dimension(static_cast<int>(dimension)) <= INT32_MAX) return OkStatus();
+  if (shape.dimension(dimension) <= INT32_MAX) return OkStatus();
   // dimension_size_c1
   return OpError(instruction, "dimension {} of {} exceeds the limit of 2^31-1", dimension, shape.ToString());
 }
@@ -190,7 +190,7 @@ Result<Shape> InferBroadcast(const Instruction& instruction) {
       return OpError(instruction, "dimension {} of {} has not the size of dimension {} of {}", i, from.ToString(),
                      dimensions[i], to.ToString());
     }
-    if (from.is_dynamic_dimension(i)) result.set_dynamic_dimension(static_cast<int>(dimensions[i]), true);
+    if (from.is_dynamic_dimension(i)) result.set_dynamic_dimension(dimensions[i], true);
   }
   return result;
 }

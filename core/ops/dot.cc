@@ -74,7 +74,7 @@ Shape DotShape(const Instruction& instruction, ElementType type, bool either) {
   std::vector<bool> dynamic;
   for (size_t i = 0; i < a.lhs_batch_dims.size(); ++i) {
     AppendDimension(lhs, static_cast<int>(a.lhs_batch_dims[i]), sizes, dynamic);
-    if (either && rhs.is_dynamic_dimension(static_cast<int>(a.rhs_batch_dims[i]))) dynamic.back() = true;
+    if (either && rhs.is_dynamic_dimension(a.rhs_batch_dims[i])) dynamic.back() = true;
   }
   AppendFree(lhs, a.lhs_batch_dims, a.lhs_contracting_dims, {}, sizes, dynamic);
   AppendFree(rhs, a.rhs_batch_dims, a.rhs_contracting_dims, a.rhs_group_dims, sizes, dynamic);

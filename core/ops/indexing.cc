@@ -111,7 +111,7 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
 // The dimension in `to` at the place where `from` names `dimension`, or -1.
 int PairedDimension(const IntList& from, int64_t dimension, const IntList& to) {
   const auto found = std::ranges::find(from, dimension);
-  return found == from.end() ? -1 : static_cast<int>(to[static_cast<size_t>(found - from.begin())]);
+  return found == from.end() ? -1 : static_cast<int>(to[found - from.begin()]);
 }
 
 Status CheckWindowDimensions(const Instruction& instruction, const char* what, const IntList& dimensions,
@@ -282,7 +282,7 @@ Status CheckUpdates(const Instruction& instruction, const Shape& array, const Sh
 Status CheckRunStarts(const Instruction& instruction, const Shape& array, const Shape& starts) {
   int64_t places = 1;
   for (const int64_t d : instruction.attributes<ScatterAttributes>().scatter_dims_to_operand_dims)
-    places *= array.dimension(static_cast<int>(d));
+    places *= array.dimension(d);
   if (starts.rank() == 1 && starts.element_type() == ElementType::kS32 && starts.dimension(0) > places)
     return OkStatus();
   return OpError(instruction, "run_starts of {}, s32 of more than {} needed", starts.ToString(), places);  // runs_c1
@@ -313,8 +313,8 @@ Result<Shape> InferScatter(const Instruction& instruction) {
                           "inserted_window_dims", "inserted_window_dims and input_batching_dims"}));
   Shape flags = WithFlagsOfOperands(instruction, n);
   for (size_t i = 0; i < a.input_batching_dims.size(); ++i) {
-    if (indices.is_dynamic_dimension(static_cast<int>(a.scatter_indices_batching_dims[i]))) {
-      flags.set_dynamic_dimension(static_cast<int>(a.input_batching_dims[i]), true);
+    if (indices.is_dynamic_dimension(a.scatter_indices_batching_dims[i])) {
+      flags.set_dynamic_dimension(a.input_batching_dims[i], true);
     }
   }
   std::vector<Shape> own;

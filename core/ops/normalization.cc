@@ -12,8 +12,8 @@ Result<Shape> CheckFeatures(const Instruction& instruction, int last) {
   }
   const int64_t feature = instruction.attributes<BatchNormAttributes>().feature_index;
   VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "feature_index", feature, shape));  // batch_norm_c1
-  Shape vector(shape.element_type(), {shape.dimension(static_cast<int>(feature))});
-  vector.set_dynamic_dimension(0, shape.is_dynamic_dimension(static_cast<int>(feature)));
+  Shape vector(shape.element_type(), {shape.dimension(feature)});
+  vector.set_dynamic_dimension(0, shape.is_dynamic_dimension(feature));
   for (int i = 1; i <= last; ++i) {  // batch_norm_c2 and following
     if (!Compatible(instruction.operand(i)->shape(), vector)) {
       return OpError(instruction, "operand {} is {}, {} needed", i, instruction.operand(i)->shape().ToString(),

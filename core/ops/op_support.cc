@@ -228,7 +228,7 @@ Status ExpectAliases(const Instruction& instruction, const std::vector<Aliasing>
       return OpError(instruction, "output_to_operand_aliasing names operand {} of {}", alias.operand,
                      instruction.operand_count());
     }
-    const Shape& operand = instruction.operand(static_cast<int>(alias.operand))->shape();
+    const Shape& operand = instruction.operand(alias.operand)->shape();
     const Shape* from = PartOf(operand, alias.operand_index);
     const Shape* to = PartOf(result, alias.output_index);
     if (from == nullptr || to == nullptr) {  // alias_c2

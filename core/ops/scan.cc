@@ -46,8 +46,7 @@ Status CheckSequence(const Instruction& instruction, const Sequence& sequence, c
       return OpError(instruction, "carry {} is {} among the {} of {}, {} needed", k - sequence.arrays,
                      step[k].ToString(), sequence.what, name, whole.ToString());
     }
-    if (dimension < 0 || dimension >= whole.rank() ||
-        whole.dimension(static_cast<int>(dimension)) != steps) {  // scan_c4
+    if (dimension < 0 || dimension >= whole.rank() || whole.dimension(dimension) != steps) {  // scan_c4
       return OpError(instruction, "{} has not {} steps along dimension {}", whole.ToString(), steps, dimension);
     }
     if (!IsSliceOf(step[k], whole, dimension)) {  // scan_c5
@@ -67,8 +66,8 @@ Status CheckStepFlags(const Instruction& instruction, int64_t dimension, size_t 
   const Computation& step = *instruction.called(0);
   const std::vector<Shape> given = Parts(step.root()->shape());
   for (size_t k = 0; k < step.parameters().size(); ++k) {
-    const Shape& operand = instruction.operand(static_cast<int>(k))->shape();
-    const Shape& parameter = step.parameter(static_cast<int64_t>(k))->shape();
+    const Shape& operand = instruction.operand(k)->shape();
+    const Shape& parameter = step.parameter(k)->shape();
     const size_t carries_from_end = step.parameters().size() - k;
     if (k >= inputs && !Compatible(operand, given[given.size() - carries_from_end])) {  // scan_c8
       return OpError(instruction, "carry {} begins as {} and becomes {}", k - inputs, operand.ToString(),
@@ -89,12 +88,11 @@ Shape WithStepFlags(const Instruction& instruction, int64_t dimension, size_t in
   const std::vector<Shape> given = Parts(instruction.called(0)->root()->shape());
   bool steps = false;
   for (size_t k = 0; k < inputs; ++k) {
-    steps =
-        steps || instruction.operand(static_cast<int>(k))->shape().is_dynamic_dimension(static_cast<int>(dimension));
+    steps = steps || instruction.operand(k)->shape().is_dynamic_dimension(dimension);
   }
   for (size_t k = 0; k < results.size(); ++k) {
     if (k >= outputs) {
-      const Shape& initial = instruction.operand(static_cast<int>(k - outputs + inputs))->shape();
+      const Shape& initial = instruction.operand(k - outputs + inputs)->shape();
       results[k] = WithFlagsOf(WithFlagsOf(results[k], given[k]), initial);
       continue;
     }
@@ -126,7 +124,7 @@ Result<Shape> InferScan(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimension, instruction.operand(0)->shape()));
   const size_t carries = static_cast<size_t>(a.num_carries);
   const Computation& step = *instruction.called(0);
-  const int64_t steps = instruction.operand(0)->shape().dimension(static_cast<int>(dimension));
+  const int64_t steps = instruction.operand(0)->shape().dimension(dimension);
   std::vector<Shape> parameters;
   for (const Instruction* parameter : step.parameters()) {
     parameters.push_back(parameter == nullptr ? Shape() : parameter->shape());

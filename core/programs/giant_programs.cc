@@ -175,7 +175,7 @@ class Transforms {
   XlaOp Along(XlaOp x, int64_t dimension) const {
     IntList order, swapped;
     for (int64_t d = 0; d < static_cast<int64_t>(Sizes(x).size()); ++d) order.push_back(d);
-    std::swap(order[static_cast<size_t>(dimension)], order.back());
+    std::swap(order[dimension], order.back());
     const XlaOp turned = Transpose(x, order);
     return Transpose(Reshape(lines_.Transform(AsLines(turned)), Sizes(turned)), order);
   }

@@ -61,10 +61,9 @@ Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& ca
   const XlaComputation comparator = Alone(*instruction.called(0));
   const XlaOp sorted = Sort(keys, comparator, call.dimension, true);
   for (int k = 0; k < count; ++k) {
-    const Shape& stated = instruction.shape().IsTuple() ? instruction.shape().tuple_elements()[static_cast<size_t>(k)]
-                                                        : instruction.shape();
-    values.push_back(SliceInDim(count > 1 ? GetTupleElement(sorted, k) : sorted, 0,
-                                stated.dimension(static_cast<int>(call.dimension)), 1, call.dimension));
+    const Shape& stated = instruction.shape().IsTuple() ? instruction.shape().tuple_elements()[k] : instruction.shape();
+    values.push_back(SliceInDim(count > 1 ? GetTupleElement(sorted, k) : sorted, 0, stated.dimension(call.dimension), 1,
+                                call.dimension));
   }
   return program.Build(values);
 }

@@ -25,7 +25,7 @@ class ProgramBuilder {
   }
 
   XlaBuilder* get() { return &builder_; }
-  XlaOp operand(int k) const { return operands_[static_cast<size_t>(k)]; }
+  XlaOp operand(int k) const { return operands_[k]; }
 
   // [batch, ...] with all dimensions before the last `kept` as one.
   XlaOp Stacked(int k, int kept) const {

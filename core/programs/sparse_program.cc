@@ -10,7 +10,7 @@ namespace {
 // Whole slices of an array by one index each: elements of a vector, rows of a matrix.
 ScatterDimensionNumbers AtFirstDimension(const IntList& sizes) {
   ScatterDimensionNumbers numbers;
-  for (size_t d = 1; d < sizes.size(); ++d) numbers.update_window_dims.push_back(static_cast<int64_t>(d));
+  for (size_t d = 1; d < sizes.size(); ++d) numbers.update_window_dims.push_back(d);
   numbers.inserted_window_dims = {0};
   numbers.scatter_dims_to_operand_dims = {0};
   numbers.index_vector_dim = 1;

@@ -24,9 +24,7 @@ class Numbers {
 
   bool IsOpen(int k, int64_t d) const { return live_.dynamic[k][d]; }
   Size LiveSize(int k, int64_t d) const { return live_.sizes[k][d]; }
-  bool IsPartial(int k, int64_t d) const {
-    return live_.sizes[k][d] != instruction_.operand(k)->shape().dimension(static_cast<int>(d));
-  }
+  bool IsPartial(int k, int64_t d) const { return live_.sizes[k][d] != instruction_.operand(k)->shape().dimension(d); }
   void SetLiveSize(int k, int64_t d, Size size) {
     live_.sizes[k][d] = size;
     live_.dynamic[k][d] = true;
@@ -91,7 +89,7 @@ Result<Shape> ReshapedSizes(const Instruction& instruction, LiveDimensions& live
     rules.SettleReshape(group, sizes);
   }
   VXLA_RETURN_IF_ERROR(numbers.status());
-  for (int d = 0; d < result.rank(); ++d) result.set_dimension(d, sizes[static_cast<size_t>(d)]);
+  for (int d = 0; d < result.rank(); ++d) result.set_dimension(d, sizes[d]);
   return result;
 }
 

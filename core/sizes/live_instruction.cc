@@ -17,8 +17,8 @@ bool IsRowMajor(const Shape& shape) {
 std::string SizeRangeText(const Instruction& set, size_t k, std::string_view size, const Shape& array) {
   if (!set.notes().checked.empty()) return set.notes().checked;
   const int64_t d = set.dimensions()[k];
-  return fmt::format("size {} is not in 0 to {}, the bound of dimension {} of {}", size,
-                     array.dimension(static_cast<int>(d)), d, array.ToString());
+  return fmt::format("size {} is not in 0 to {}, the bound of dimension {} of {}", size, array.dimension(d), d,
+                     array.ToString());
 }
 
 Status SizeRangeError(const Instruction& set, size_t k, int64_t size, const Shape& array) {
@@ -57,7 +57,7 @@ Status LiveInstruction::Adjust() {
       return AdjustSlice();
     case Opcode::kBroadcast:
       for (size_t i = 0; i < original_.dimensions().size(); ++i) {
-        stated_.set_dimension(static_cast<int>(original_.dimensions()[i]), live_.sizes[0][i]);
+        stated_.set_dimension(original_.dimensions()[i], live_.sizes[0][i]);
       }
       return OkStatus();
     case Opcode::kReshape: {
@@ -98,8 +98,8 @@ Status LiveInstruction::AdjustSlice() {
   for (size_t d = 0; d < slice.size(); ++d) {
     if (!live_.dynamic[0][d]) continue;
     int64_t& size = live_.sizes[0][d];
-    if (stated_.dimension(static_cast<int>(d)) == 1 && !original_.shape().is_dynamic_dimension(static_cast<int>(d))) {
-      size = original_.operand(0)->shape().dimension(static_cast<int>(d));
+    if (stated_.dimension(d) == 1 && !original_.shape().is_dynamic_dimension(d)) {
+      size = original_.operand(0)->shape().dimension(d);
       continue;
     }
     slice[d].start = std::min(slice[d].start, size);
@@ -128,7 +128,7 @@ Status LiveInstruction::AdjustBitcast() {
 void LiveInstruction::ShrinkWindows(std::vector<int64_t>& windows) {
   for (size_t d = 0; d < windows.size(); ++d) {
     if (!live_.dynamic[0][d]) continue;
-    if (windows[d] == original_.operand(0)->shape().dimension(static_cast<int>(d))) windows[d] = live_.sizes[0][d];
+    if (windows[d] == original_.operand(0)->shape().dimension(d)) windows[d] = live_.sizes[0][d];
   }
 }
 

@@ -92,7 +92,7 @@ class SizeRules {
     }
     if (parts > 1 || whole % others != 0)
       math_.RequireEqual(math_.Remainder(elements, math_.Number(others)), math_.Number(0), message, elements, elements);
-    sizes[static_cast<size_t>(open)] = math_.Quotient(elements, math_.Number(others));
+    sizes[open] = math_.Quotient(elements, math_.Number(others));
     return open;
   }
 

@@ -312,8 +312,7 @@ class ConfigReader {
     ConfigValue value;
     value.kind = ConfigValue::Kind::kArray;
     VXLA_ASSIGN_OR_RETURN(value.numbers, Literal::Make(Shape(*type, {wanted})));
-    for (int64_t i = 0; i < wanted; ++i)
-      VXLA_RETURN_IF_ERROR(Store(numbers[static_cast<size_t>(given == 1 ? 0 : i)], i, value.numbers));
+    for (int64_t i = 0; i < wanted; ++i) VXLA_RETURN_IF_ERROR(Store(numbers[given == 1 ? 0 : i], i, value.numbers));
     return value;
   }
 

@@ -101,7 +101,7 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
       lexer_.Next();
       VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("a dimension"));
       if (draft.shape && draft.shape->IsArray() && dimension >= 0 && dimension < draft.shape->rank())
-        draft.shape->set_dynamic_dimension(static_cast<int>(dimension), true);
+        draft.shape->set_dynamic_dimension(dimension, true);
       continue;
     }
     if (name == "output_to_operand_aliasing" && draft.opcode == Opcode::kAsyncStart) {  // of no use here

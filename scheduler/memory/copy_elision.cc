@@ -181,10 +181,9 @@ class Elision {
         return false;
     }
     if (operation.instruction == nullptr) return true;
-    for (int writer : writers_[n]) {
-      if (writer < i && graph_.operations[writer].instruction == operation.instruction) return false;
-    }
-    return true;
+    return std::ranges::none_of(writers_[n], [&](int writer) {
+      return writer < i && graph_.operations[writer].instruction == operation.instruction;
+    });
   }
 
   void ComputeLive() {
@@ -270,10 +269,7 @@ class Elision {
 
   // The same from `a`.
   bool WritesWhileLive(int a, int b) const {
-    for (int i : classes_[a].writers) {
-      if (Overwritten(i, a, b, LivesBehind(i, b))) return true;
-    }
-    return false;
+    return std::ranges::any_of(classes_[a].writers, [&](int i) { return Overwritten(i, a, b, LivesBehind(i, b)); });
   }
 
   bool LivesBehind(int i, int c) const {

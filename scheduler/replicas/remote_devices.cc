@@ -125,11 +125,11 @@ Result<Literal> UnpackLiteral(const Shape& shape, std::span<const std::byte>& by
       if (sizes.back() < 0 || sizes.back() > leaf->dimension(d)) return OtherProgram();
     }
     if (leaf->IsArray()) given = Shape(leaf->element_type(), sizes);
-    for (size_t d = 0; d < live.size(); ++d) given.set_dynamic_dimension(static_cast<int>(d), live[d] >= 0);
+    for (size_t d = 0; d < live.size(); ++d) given.set_dynamic_dimension(d, live[d] >= 0);
     Literal& literal = leaves.emplace_back(given);
     for (size_t d = 0; d < live.size(); ++d) {
       if (live[d] > sizes[d]) return OtherProgram();
-      if (live[d] >= 0) literal.set_dynamic_size(static_cast<int>(d), live[d]);
+      if (live[d] >= 0) literal.set_dynamic_size(d, live[d]);
     }
     if (!Take(bytes, literal.mutable_bytes())) return OtherProgram();
   }

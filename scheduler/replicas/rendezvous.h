@@ -71,7 +71,7 @@ class Rendezvous {
   using Site = std::tuple<Opcode, int64_t, std::vector<int64_t>>;  // kind, channel, members
   using MeetingKey = std::pair<Site, int64_t>;                     // site, n
 
-  Device& DeviceOf(int64_t device) { return devices_[static_cast<size_t>(device)]; }
+  Device& DeviceOf(int64_t device) { return devices_[device]; }
   Status Wait(std::unique_lock<std::mutex>& lock, int64_t device, const Instruction& at,
               std::function<IntList()> missing, const std::function<bool()>& ready);
   // A device that waits for what has just come runs again, whether or not its thread has noticed.

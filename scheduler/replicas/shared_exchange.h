@@ -76,7 +76,7 @@ class SharedExchange {
   Result<Buffer*> ConstantBuffer(Side& side, size_t operand, const Literal& value);
   Result<TimePoint> Post(int64_t place, Buffer& box, const std::vector<int64_t>& offsets, const DeviceStep& step);
   Status Receive(const PlaceExchange& exchange, int64_t place, DeviceStep& step, const Moment& after);
-  Side& SideOf(int64_t place) { return sides_[static_cast<size_t>(place)]; }
+  Side& SideOf(int64_t place) { return sides_[place]; }
 
   SharingWay way_ = SharingWay::kStaging;
   TellingWay telling_ = TellingWay::kHost;

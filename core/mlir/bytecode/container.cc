@@ -11,8 +11,8 @@ Status ReadSection(ByteReader& in, BytecodeContainer& out) {
   VXLA_ASSIGN_OR_RETURN(const BytecodeSection section, ReadBytecodeSection(in));
   const size_t id = static_cast<size_t>(section.id);
   if (section.id == SectionId::kDialectVersions) return in.Error("section {} does not belong there", id);
-  if (out.sections[id]) return in.Error("a second {} section", kSectionNames[id]);
-  out.sections[id] = section.bytes;
+  if (out.sections[static_cast<size_t>(id)]) return in.Error("a second {} section", kSectionNames[id]);
+  out.sections[static_cast<size_t>(id)] = section.bytes;
   return OkStatus();
 }
 

@@ -476,12 +476,12 @@ Status BytecodeEntries::ReadTensorType(ByteReader& in, bool with_encoding, Type&
   if (element->kind != Type::Kind::kElement && !quantized)
     return in.Error("tensors of {} are not supported", PrintType(*element));
   Shape shape(element->shape.element_type(), sizes);
-  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[static_cast<size_t>(i)]);
+  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
   if (encoding != nullptr && encoding->kind == Attribute::Kind::kArray) {
     if (encoding->elements.size() != static_cast<size_t>(shape.rank()))
       return in.Error("{} bounds for {} dimensions", encoding->elements.size(), shape.rank());
     for (int i = 0; i < shape.rank(); ++i) {
-      const int64_t bound = encoding->elements[static_cast<size_t>(i)].integer;
+      const int64_t bound = encoding->elements[i].integer;
       if (bound == kUnboundedSize) continue;
       if (!shape.is_dynamic_dimension(i)) return in.Error("a bound for dimension {}, which is static", i);
       if (bound < 0) return in.Error("the bound of dimension {} is {}", i, bound);

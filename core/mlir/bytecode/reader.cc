@@ -265,7 +265,7 @@ Status BytecodeReader::ReadSuccessors(ByteReader& in, Operation& operation) {
   IntList blocks;
   for (uint64_t i = 0; i < count; ++i) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t block, in.Varint("a successor"));
-    blocks.push_back(static_cast<int64_t>(block));
+    blocks.push_back(block);
   }
   SetAttribute(operation.attributes, std::string(kSuccessors), IntListAttribute(blocks));
   return OkStatus();

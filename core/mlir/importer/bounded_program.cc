@@ -40,12 +40,12 @@ class ArgumentBounds {
   // Whether it says a size that was open.
   bool Equate(ValueId open, ValueId known);
   bool IsOpen(const ArgumentDimension& of) const {
-    return shapes_[of.argument].dimension(static_cast<int>(of.dimension)) == kUnboundedSize;
+    return shapes_[of.argument].dimension(of.dimension) == kUnboundedSize;
   }
 
   void Fix(const ArgumentDimension& of, int64_t size) {
-    shapes_[of.argument].set_dimension(static_cast<int>(of.dimension), size);
-    shapes_[of.argument].set_dynamic_dimension(static_cast<int>(of.dimension), false);
+    shapes_[of.argument].set_dimension(of.dimension, size);
+    shapes_[of.argument].set_dynamic_dimension(of.dimension, false);
   }
 
   const Block* entry_ = nullptr;
@@ -159,7 +159,7 @@ std::optional<int64_t> ArgumentBounds::At(ValueId value, int depth) const {
   const Operation& operation = *found->second;
   if (const auto of = DimensionOf(value); of.has_value()) {
     if (IsOpen(*of)) return std::nullopt;
-    return shapes_[of->argument].dimension(static_cast<int>(of->dimension));
+    return shapes_[of->argument].dimension(of->dimension);
   }
   if (IsNamed(operation, "constant")) {
     const Attribute* const number = operation.Find("value");

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const 
     VXLA_ASSIGN_OR_RETURN(SpecializedModule refined, program.Refine(facts, fold));
     if (!refined.is_question) return std::move(refined.module);
     if (refined.parameter >= 0) {
-      facts.answers.push_back(*arguments[static_cast<size_t>(refined.parameter)]);
+      facts.answers.push_back(*arguments[refined.parameter]);
       continue;
     }
     VXLA_ASSIGN_OR_RETURN(facts.answers.emplace_back(), run(*refined.module, arguments));

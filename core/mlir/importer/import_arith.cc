@@ -102,7 +102,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
   if (given->kind == Attribute::Kind::kInteger) {
     if (given->integer < 0 || given->integer >= static_cast<int64_t>(numbers.size()))
       return operation.Error("predicate {} is not in 0 to {}", given->integer, numbers.size() - 1);
-    predicate = numbers[static_cast<size_t>(given->integer)];
+    predicate = numbers[given->integer];
   }
   const ElementType type = operands[0]->shape().element_type();
   if (!floats) {
@@ -261,7 +261,7 @@ Status ImportShapeDialect(Frame& frame, const Operation& operation) {
     VXLA_ASSIGN_OR_RETURN(const IntList at, ConstantInts(frame, operation, 1));
     if (at.size() != 1 || at[0] < 0 || at[0] >= static_cast<int64_t>(sizes.size()))
       return operation.Error("index {} is not in 0 to {}", JoinInts(at), static_cast<int64_t>(sizes.size()) - 1);
-    return BindValues(frame, operation, {IndexConstant(frame, {sizes[static_cast<size_t>(at[0])]}, true)});
+    return BindValues(frame, operation, {IndexConstant(frame, {sizes[at[0]]}, true)});
   }
   VXLA_ASSIGN_OR_RETURN(const int64_t count, CheckedElementCount(sizes));
   return BindValues(frame, operation, {IndexConstant(frame, {count}, true)});

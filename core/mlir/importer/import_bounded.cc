@@ -154,7 +154,7 @@ Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instructi
   if (bound == size) return value;
   PadAttributes room;
   room.padding.resize(static_cast<size_t>(from.rank()));
-  room.padding[static_cast<size_t>(dimension)].high = bound - size;
+  room.padding[dimension].high = bound - size;
   return AddInferred(frame, operation, Opcode::kPad, {value, frame.Zero(from.element_type())}, std::move(room));
 }
 
@@ -163,13 +163,13 @@ Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instructi
 Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
                                     Instruction* size, Instruction* stated) {
   std::vector<Instruction*> sizes(static_cast<size_t>(value->shape().rank()), nullptr);
-  sizes[static_cast<size_t>(dimension)] = size;
+  sizes[dimension] = size;
   VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, sizes));
   if (size == stated) return sized;
   Shape truths = WithoutFlags(value->shape());
   truths.set_element_type(ElementType::kPred);
   Instruction* const truth = frame.SpreadAs(frame.Number(ElementType::kPred, 1), truths);
-  sizes[static_cast<size_t>(dimension)] = stated;
+  sizes[dimension] = stated;
   VXLA_ASSIGN_OR_RETURN(Instruction* const wanted, WithSizes(frame, operation, truth, sizes));
   Instruction* const zeros = frame.SpreadAs(frame.Zero(value->shape().element_type()), WithoutFlags(value->shape()));
   return AddInferred(frame, operation, Opcode::kSelect, {wanted, sized, zeros});
@@ -194,7 +194,7 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
   }
   for (const auto& [id, value] : sized) {
     int64_t dimension = 0;
-    while (!value->shape().is_dynamic_dimension(static_cast<int>(dimension))) ++dimension;
+    while (!value->shape().is_dynamic_dimension(dimension)) ++dimension;
     Instruction* const size = frame.LiveSize(value, dimension);
     Instruction* const checked = frame.Select(holds, size, frame.Number(ElementType::kS32, -1));
     VXLA_ASSIGN_OR_RETURN(frame.values[id], AddInferred(frame, operation, Opcode::kSetDimensionSize, {value, checked},
@@ -227,7 +227,7 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
   Instruction* value = operands[0];
   IntList kept_sizes, kept;
   for (int i = 0; i < from.rank(); ++i) {
-    const int64_t to = dimensions[static_cast<size_t>(i)];
+    const int64_t to = dimensions[i];
     const int at = static_cast<int>(to);
     if (to < 0 || to >= stated.rank())
       return operation.Error("broadcast dimension {} is no dimension of {}", to, PrintType(stated));
@@ -242,10 +242,9 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
       continue;
     }
     Instruction* const extent = Extent(frame, operands[0], i);
-    Instruction* const wanted = sizes[static_cast<size_t>(to)] =
-        frame.Converted(sizes[static_cast<size_t>(to)], kPlace);
+    Instruction* const wanted = sizes[to] = frame.Converted(sizes[to], kPlace);
     Instruction* const one = frame.Compare(ComparisonDirection::kEq, extent, frame.Number(kPlace, 1));
-    lives[static_cast<size_t>(to)] = frame.Select(one, wanted, extent);
+    lives[to] = frame.Select(one, wanted, extent);
     VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, i, bound));
     if (bound == 0) continue;
     const Shape list(kPlace, {bound});
@@ -258,7 +257,7 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
     Shape shape(from.element_type(), kept_sizes);
     for (size_t i = 0, next = 0; i < dimensions.size(); ++i) {
       if (next == kept.size() || dimensions[i] != kept[next]) continue;
-      shape.set_dynamic_dimension(static_cast<int>(next++), value->shape().is_dynamic_dimension(static_cast<int>(i)));
+      shape.set_dynamic_dimension(next++, value->shape().is_dynamic_dimension(i));
     }
     VXLA_ASSIGN_OR_RETURN(value, AddInferred(frame, operation, Opcode::kReshape, {value}, NoAttributes{}, {}, shape));
   }
@@ -286,8 +285,8 @@ Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std:
 // beyond the ends are those at the ends.
 Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
                                Instruction* places) {
-  VXLA_ASSIGN_OR_RETURN(value, AtBound(frame, operation, value, static_cast<int>(dimension),
-                                       value->shape().dimension(static_cast<int>(dimension))));
+  VXLA_ASSIGN_OR_RETURN(
+      value, AtBound(frame, operation, value, static_cast<int>(dimension), value->shape().dimension(dimension)));
   const Shape& shape = value->shape();
   GatherAttributes gather;
   for (int d = 0; d < shape.rank(); ++d) {
@@ -310,7 +309,7 @@ Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vec
     const Padding amount = PaddingAt(frame, {operands[2], operands[3], operands[4]}, d);
     Instruction* size = nullptr;
     VXLA_ASSIGN_OR_RETURN(value, PadAlong(frame, operation, value, operands[1], d, stated.dimension(d), amount, &size));
-    if (stated.is_dynamic_dimension(d)) sizes[static_cast<size_t>(d)] = size;
+    if (stated.is_dynamic_dimension(d)) sizes[d] = size;
   }
   VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, sizes));
   return BindValues(frame, operation, {value});
@@ -338,7 +337,7 @@ Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::v
     if (from.dimension(d) == 0)
       return operation.NotSupported("a slice of the empty dimension {} of {}", d, PrintType(from));
     VXLA_ASSIGN_OR_RETURN(value, TakeAlong(frame, operation, value, d, frame.Plus(all(start), steps)));
-    if (open) sizes[static_cast<size_t>(d)] = size;
+    if (open) sizes[d] = size;
   }
   VXLA_ASSIGN_OR_RETURN(value, WithSizes(frame, operation, value, sizes));
   return BindValues(frame, operation, {value});
@@ -370,7 +369,7 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
     const int to = static_cast<int>(at);
     attributes.slice_sizes.push_back(stated.dimension(to));
     if (!stated.is_dynamic_dimension(to)) continue;
-    sizes[static_cast<size_t>(at)] = ElementAt(frame, operands[2], d);
+    sizes[at] = ElementAt(frame, operands[2], d);
     room.padding.back() = {0, stated.dimension(to), 0};
   }
   Instruction *value = operands[0], *starts = operands[1];
@@ -429,7 +428,7 @@ Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction
     VXLA_ASSIGN_OR_RETURN(operands[0], PadAlong(frame, convolution, operands[0], zero, in, bound, amount, &size));
     if (stated.is_dynamic_dimension(out)) {
       std::vector<Instruction*> sizes(static_cast<size_t>(operands[0]->shape().rank()), nullptr);
-      sizes[static_cast<size_t>(in)] = size;
+      sizes[in] = size;
       VXLA_ASSIGN_OR_RETURN(operands[0], WithSizes(frame, convolution, operands[0], sizes));
     }
     window.pad_low = window.pad_high = 0;

@@ -61,9 +61,9 @@ Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>&
   Instruction* second = draw.places;
   for (int d = 0; d < stated.rank(); ++d) {
     Instruction* index = frame.Iota(kPlace, SizesOf(places), d);
-    Instruction* size = sizes[static_cast<size_t>(d)];
+    Instruction* size = sizes[d];
     if (pairs) {
-      Instruction *const here = split[static_cast<size_t>(d)], *const all = frame.SpreadAs(here, truths);
+      Instruction *const here = split[d], *const all = frame.SpreadAs(here, truths);
       Instruction *const two = everywhere(number(2)), *const whole = index;
       second = frame.Select(all, frame.Binary(Opcode::kRemainder, whole, two), second);
       index = frame.Select(all, frame.Over(whole, two), whole);
@@ -114,7 +114,7 @@ Instruction* WindowMembers(Frame& frame, const WindowNumbers& w, int64_t windows
   Instruction* const fits = frame.Compare(ComparisonDirection::kGe, space, zero);
   Instruction* const steps = frame.Plus(frame.Over(space, w.stride), one);
   *count = frame.Select(fits, steps, zero);
-  const Shape table(kPlace, {windows, value->shape().dimension(static_cast<int>(dimension))});
+  const Shape table(kPlace, {windows, value->shape().dimension(dimension)});
   const auto all = [&](Instruction* scalar) { return frame.SpreadAs(scalar, table); };
   const auto times = [&](int64_t axis, Instruction* by) {
     return frame.Times(frame.Iota(kPlace, SizesOf(table), axis), all(by));
@@ -165,7 +165,7 @@ Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction*
                       is(4, 2 * d, 0) && is(4, 2 * d + 1, 0);
     windows.places.push_back(same ? d : static_cast<int64_t>(windows.dims.size()));
     if (same) continue;
-    windows.elements.push_back(static_cast<int64_t>(windows.dims.size()));
+    windows.elements.push_back(windows.dims.size());
     windows.dims.push_back(from.dimension(axis));
   }
   const Shape truths(ElementType::kPred, windows.dims);
@@ -173,7 +173,7 @@ Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction*
   windows.members = frame.SpreadAs(frame.Number(ElementType::kPred, 1), truths);
   for (int64_t d = 0; d < from.rank(); ++d) {
     const int axis = static_cast<int>(d);
-    const int64_t place = windows.places[static_cast<size_t>(d)];
+    const int64_t place = windows.places[d];
     Instruction* count = nullptr;
     if (place == d) {
       count = Extent(frame, array, d);

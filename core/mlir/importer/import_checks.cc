@@ -483,7 +483,7 @@ Status CheckBuilder::BuildSameRun(const Operation& operation, const std::vector<
       return operation.Error("result {} is stated as {}, '@{}' gives {}", i,
                              PrintType(importer_.typed().ShapeOf(run.results[i])), names[0],
                              PrintType(results[i % results.size()]));
-    run.owners.push_back(static_cast<int64_t>(i / results.size()));
+    run.owners.push_back(i / results.size());
   }
   frame.computation->set_root(call);
   importer_.module().set_entry(importer_.module().AddComputation(std::move(frame.computation)));

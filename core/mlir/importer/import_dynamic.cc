@@ -370,10 +370,10 @@ Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const Shape& shape = operands[0]->shape();
-  const bool fixed = shape.IsArray() && dimension >= 0 && dimension < shape.rank() &&
-                     !shape.is_dynamic_dimension(static_cast<int>(dimension));
+  const bool fixed =
+      shape.IsArray() && dimension >= 0 && dimension < shape.rank() && !shape.is_dynamic_dimension(dimension);
   if (!frame.importer.refines() || !fixed) return ImportPlain(frame, operation, Opcode::kGetDimensionSize);
-  const int64_t size = shape.dimension(static_cast<int>(dimension));
+  const int64_t size = shape.dimension(dimension);
   return BindValues(frame, operation, {frame.Number(ElementType::kS32, size)});
 }
 
@@ -389,7 +389,7 @@ Status ImportSetDimensionSize(Frame& frame, const Operation& operation) {
   if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank())
     return operation.Error("{} has no dimension {}", PrintType(shape), dimension);
   VXLA_ASSIGN_OR_RETURN(const IntList size, ConstantInts(frame, operation, 1));
-  const int64_t limit = shape.dimension(static_cast<int>(dimension));
+  const int64_t limit = shape.dimension(dimension);
   if (size.size() != 1 || size[0] < 0 || size[0] > limit) {
     return operation.Error("the size {} is not in 0 to {}, dimension {} of {}", JoinInts(size), limit, dimension,
                            PrintType(shape));

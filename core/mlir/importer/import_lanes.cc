@@ -63,10 +63,10 @@ Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axe
   const bool scalar = value->shape().rank() == given;
   if (has == axes && (own.empty() || !scalar)) return value;
   IntList sizes, places;
-  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[static_cast<size_t>(axis)]);
+  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[axis]);
   for (const int axis : has) places.push_back(PlaceOf(axis, axes));
   for (int i = given; i < value->shape().rank(); ++i) {
-    places.push_back(static_cast<int64_t>(sizes.size()));
+    places.push_back(sizes.size());
     sizes.push_back(value->shape().dimension(i));
   }
   if (scalar) sizes.insert(sizes.end(), own.begin(), own.end());
@@ -116,7 +116,7 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   const size_t before = frame.importer.lanes().sizes.size();
   for (int i = 0; i < shape.rank(); ++i) {
-    const ValueId argument = block->arguments[static_cast<size_t>(i)];
+    const ValueId argument = block->arguments[i];
     const Shape places(ElementType::kS64, {shape.dimension(i)});
     frame.importer.lanes().axes[argument] = {static_cast<int>(frame.importer.lanes().sizes.size())};
     frame.importer.lanes().sizes.push_back(shape.dimension(i));
@@ -177,7 +177,7 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
   Instruction* takes = guarded ? TakesBranches(frame, axes) : nullptr;
   std::vector<Instruction*> indices;
   IntList sizes;
-  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[static_cast<size_t>(axis)]);
+  for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[axis]);
   sizes.push_back(1);
   if (takes != nullptr) takes = frame.Reshaped(takes, sizes);
   for (size_t i = 1; i < operands.size(); ++i) {
@@ -192,7 +192,7 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
                        AddInferred(frame, operation, Opcode::kConcatenate, indices, DimensionsAttributes{{vector}}));
   GatherAttributes gather;
   for (const int axis : of_tensor) {
-    gather.operand_batching_dims.push_back(static_cast<int64_t>(gather.operand_batching_dims.size()));
+    gather.operand_batching_dims.push_back(gather.operand_batching_dims.size());
     gather.start_indices_batching_dims.push_back(PlaceOf(axis, axes));
   }
   gather.start_index_map.resize(indices.size());

@@ -173,7 +173,7 @@ Result<ConvolutionAttributes> ConvolutionOf(const Operation& operation, const Pr
   for (size_t i = 0; i < spatial; ++i) {
     if (numbers.kernel_spatial[i] < 0 || numbers.kernel_spatial[i] >= kernel.rank())
       return operation.Error("the kernel {} has no dimension {}", PrintType(kernel), numbers.kernel_spatial[i]);
-    const int64_t size = kernel.dimension(static_cast<int>(numbers.kernel_spatial[i]));
+    const int64_t size = kernel.dimension(numbers.kernel_spatial[i]);
     attributes.window.push_back(
         {size, strides[i], padding[2 * i], padding[2 * i + 1], lhs[i], rhs[i], reversal[i] != 0});
   }
@@ -422,7 +422,7 @@ Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
     const int64_t to = dimensions[i];
     if (to < 0 || to >= target.rank())
       return operation.Error("broadcast dimension {} is no dimension of {}", to, PrintType(target));
-    const int64_t size = target.dimension(static_cast<int>(to));
+    const int64_t size = target.dimension(to);
     if (shape.dimension(i) != size && shape.dimension(i) != 1)
       return operation.Error("dimension {} of {} is neither 1 nor {}", i, PrintType(shape), size);
     if (shape.dimension(i) != size) continue;

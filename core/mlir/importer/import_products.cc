@@ -75,7 +75,7 @@ XlaOp SumOverOthers(XlaOp operand, std::string& letters, const std::string& kept
   std::string left;
   for (size_t i = 0; i < letters.size(); ++i) {
     if (kept.find(letters[i]) == std::string::npos) {
-      dimensions.push_back(static_cast<int64_t>(i));
+      dimensions.push_back(i);
     } else {
       left += letters[i];
     }
@@ -97,7 +97,7 @@ XlaOp Diagonal(XlaOp operand, std::string& letters) {
     GatherAttributes numbers;
     IntList sizes(operand.shape().dimensions().begin(), operand.shape().dimensions().end());
     for (size_t d = 0; d + 1 < letters.size(); ++d) {
-      if (d != first) numbers.offset_dims.push_back(static_cast<int64_t>(d));
+      if (d != first) numbers.offset_dims.push_back(d);
     }
     numbers.start_index_map = {static_cast<int64_t>(first), static_cast<int64_t>(again)};
     numbers.collapsed_slice_dims = numbers.start_index_map;
@@ -125,8 +125,8 @@ XlaOp EinsumOf(std::vector<XlaOp> x, EinsumLetters letters) {
     const size_t other = b.find(a[i]);
     if (other == std::string::npos) continue;
     const bool batch = letters.result.find(a[i]) != std::string::npos;
-    (batch ? numbers.lhs_batch_dimensions : numbers.lhs_contracting_dimensions).push_back(static_cast<int64_t>(i));
-    (batch ? numbers.rhs_batch_dimensions : numbers.rhs_contracting_dimensions).push_back(static_cast<int64_t>(other));
+    (batch ? numbers.lhs_batch_dimensions : numbers.lhs_contracting_dimensions).push_back(i);
+    (batch ? numbers.rhs_batch_dimensions : numbers.rhs_contracting_dimensions).push_back(other);
     if (batch) product += a[i];
   }
   for (const char c : a) product += b.find(c) == std::string::npos ? std::string(1, c) : "";
@@ -209,7 +209,7 @@ Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
   IntList sizes(operand.dimensions().begin(), operand.dimensions().end());
   const int64_t own = index.rank() - batch;
   for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (i < batch || i == dim) sizes[static_cast<size_t>(i)] = 1;
+    if (i < batch || i == dim) sizes[i] = 1;
     if (i < batch) numbers.operand_batching_dims.push_back(i);
     if (i < batch) numbers.start_indices_batching_dims.push_back(i);
     if (i >= batch && i != dim) numbers.offset_dims.push_back(i < dim ? i : i - 1 + own);
@@ -265,7 +265,7 @@ Status ImportScan(Frame& frame, const Operation& operation) {
     return ImportStepsOnly(frame, operation, std::move(operands), std::move(attributes), size);
   const Shape& input = operands[0]->shape();
   const bool known = input.IsArray() && dimension >= 0 && dimension < input.rank();
-  if (size >= 0 && known && input.dimension(static_cast<int>(dimension)) != size)
+  if (size >= 0 && known && input.dimension(dimension) != size)
     return operation.Error("scan_dim_size is {}, dimension {} of {} is not", size, dimension, PrintType(input));
   return ImportWithRegions(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
                            Takes::kConstants, frame.importer.ResultShape(operation));

@@ -102,10 +102,10 @@ Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* op
     sizes = SizesOf(frame.importer.program().ShapeOf(operation.results[0]));
   }
   for (size_t g = 0; g < groups.size(); ++g) {
-    const int64_t whole = from.dimension(static_cast<int>(g));
+    const int64_t whole = from.dimension(g);
     int64_t product = 1, *open = nullptr;
     for (const int64_t dimension : groups[g]) {
-      int64_t& size = sizes[static_cast<size_t>(dimension)];
+      int64_t& size = sizes[dimension];
       if (size == kUnboundedSize && open == nullptr) {
         open = &size;
       } else if (size == kUnboundedSize) {
@@ -138,7 +138,7 @@ Status ImportReassociation(Frame& frame, const Operation& operation) {
   IntList sizes;
   for (const IntList& group : groups) {
     int64_t& size = sizes.emplace_back(1);
-    for (const int64_t dimension : group) size *= operand->shape().dimension(static_cast<int>(dimension));
+    for (const int64_t dimension : group) size *= operand->shape().dimension(dimension);
   }
   return BindValues(frame, operation, {frame.Reshaped(operand, sizes)});
 }
@@ -233,7 +233,7 @@ Status CheckIndices(Frame& frame, const Operation& operation, const Shape& shape
   for (size_t i = 0; i < indices.size(); ++i) {
     const Literal* const known = frame.importer.Known(indices[i]);
     if (known == nullptr || known->element_count() != 1) continue;
-    const int64_t index = known->GetInt(0), size = shape.dimension(static_cast<int>(i));
+    const int64_t index = known->GetInt(0), size = shape.dimension(i);
     if (index < 0 || index >= size)
       return operation.Error("index {} is out of bounds: dimension {} of {} has {}", index, i, PrintType(shape), size);
   }
@@ -279,7 +279,7 @@ Result<SliceLists> SliceListsOf(Frame& frame, const Operation& operation, size_t
   VXLA_ASSIGN_OR_RETURN(lists.sizes, KnownList(frame, operation, "static_sizes", next));
   VXLA_ASSIGN_OR_RETURN(lists.strides, KnownList(frame, operation, "static_strides", next));
   for (size_t i = 0; i < lists.sizes.size(); ++i) {
-    const int64_t size = lists.sizes[i], stride = lists.strides[i], room = shape.dimension(static_cast<int>(i));
+    const int64_t size = lists.sizes[i], stride = lists.strides[i], room = shape.dimension(i);
     if (size < 0 || stride < 1)
       return operation.Error("size {} and stride {} of dimension {}: sizes are 0 or more, strides 1 or more", size,
                              stride, i);
@@ -396,7 +396,7 @@ Status ImportTensorScatter(Frame& frame, const Operation& operation) {
     const bool indexed = std::ranges::find(dimensions, i) != dimensions.end();
     kept.push_back(indexed ? 1 : target.dimension(i));
     if (indexed) continue;
-    scatter.update_window_dims.push_back(static_cast<int64_t>(sizes.size()));
+    scatter.update_window_dims.push_back(sizes.size());
     sizes.push_back(target.dimension(i));
   }
   const IntList given = SizesOf(operands[0]->shape());
@@ -490,7 +490,7 @@ Status ImportDim(Frame& frame, const Operation& operation) {
   const Shape shape = OwnShape(frame, operation.operands[0], operands[0]);
   if (index < 0 || index >= shape.rank())
     return operation.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
-  return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(static_cast<int>(index))}, true)});
+  return BindValues(frame, operation, {IndexConstant(frame, {shape.dimension(index)}, true)});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

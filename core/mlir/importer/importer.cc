@@ -106,7 +106,7 @@ Status Importer::SetEntryAttributes(const Operation& function) {
   for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
     const Attribute& argument = arguments->elements[i];
     if (const Attribute* sharding = argument.Find("mhlo.sharding"))
-      module_->entry()->parameter(static_cast<int64_t>(i))->mutable_common().sharding.text = sharding->text;
+      module_->entry()->parameter(i)->mutable_common().sharding.text = sharding->text;
     if (const Attribute* alias = argument.Find("tf.aliasing_output")) AddAliasing(i, alias->integer);
   }
   for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
@@ -119,9 +119,8 @@ Status Importer::SetEntryAttributes(const Operation& function) {
 void Importer::AddAliasing(size_t argument, int64_t result) {
   // Tiles of an argument and of a result that is as large may differ.
   const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
-  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
-  const bool fits =
-      result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[static_cast<size_t>(result)], given);
+  const Shape& given = module_->entry()->parameter(argument)->shape();
+  const bool fits = result >= 0 && result < std::ssize(leaves) && Compatible(*leaves[result], given);
   if (shardings_.IsPartitioned() && !fits) return;
   Aliasing aliasing;
   aliasing.operand = static_cast<int64_t>(argument);
@@ -133,7 +132,7 @@ void Importer::AddAliasing(size_t argument, int64_t result) {
 // Its memory is that of the first result like it which takes no other argument's.
 void Importer::AddDonor(size_t argument) {
   const ModuleAttributes& attributes = module_->attributes();
-  const Shape& given = module_->entry()->parameter(static_cast<int64_t>(argument))->shape();
+  const Shape& given = module_->entry()->parameter(argument)->shape();
   const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());
   for (size_t i = 0; i < leaves.size(); ++i) {
     const bool taken = std::ranges::any_of(attributes.input_output_alias, [&](const Aliasing& alias) {

@@ -260,7 +260,7 @@ Status StablehloPrinter::PrintOperation(const Instruction& instruction, Values& 
   const bool calls = instruction.opcode() == Opcode::kCall || instruction.opcode() == Opcode::kCustomCall;
   for (size_t i = 0; i < instruction.called().size() && !calls; ++i) {
     out_ += i == 0 ? " (" : ", ";
-    VXLA_RETURN_IF_ERROR(PrintRegion(*instruction.called(static_cast<int>(i))));
+    VXLA_RETURN_IF_ERROR(PrintRegion(*instruction.called(i)));
     if (i + 1 == instruction.called().size()) out_ += ")";
   }
   out_ += fmt::format(" : {} -> {}\n", TypesOf(operand_shapes), TypesOf(FlattenTuple(instruction.shape())));

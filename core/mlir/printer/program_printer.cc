@@ -42,7 +42,9 @@ class ProgramPrinter {
     if (is_new) ++next_name_;
     return fmt::format("%{}", at->second);
   }
-  std::string NamesOf(const std::vector<ValueId>& values) { return Join(Transformed(values, [&](ValueId value) { return NameOf(value); })); }
+  std::string NamesOf(const std::vector<ValueId>& values) {
+    return Join(Transformed(values, [&](ValueId value) { return NameOf(value); }));
+  }
   std::string TypesOf(const std::vector<ValueId>& values) const {
     return "(" +
            Join(Transformed(values, [&](const ValueId value) { return PrintType(program_.values[value].type); })) + ")";
@@ -233,9 +235,9 @@ class ProgramPrinter {
     }
     const auto labels = [](int64_t a, int64_t b, const IntList& spatial, const char* a_name, const char* b_name) {
       std::vector<std::string> words(spatial.size() + 2);
-      words[static_cast<size_t>(a)] = a_name;
-      words[static_cast<size_t>(b)] = b_name;
-      for (size_t i = 0; i < spatial.size(); ++i) words[static_cast<size_t>(spatial[i])] = fmt::format("{}", i);
+      words[a] = a_name;
+      words[b] = b_name;
+      for (size_t i = 0; i < spatial.size(); ++i) words[spatial[i]] = fmt::format("{}", i);
       return "[" + Join(words) + "]";
     };
     return fmt::format("#stablehlo.conv<{}x{}->{}>", labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),

@@ -231,7 +231,7 @@ Status AttributeParser::ParseBounds(Shape& shape) {
   if (bounds.size() != static_cast<size_t>(shape.rank()))
     return lexer_.Error("{} bounds for {} dimensions", bounds.size(), shape.rank());
   for (int i = 0; i < shape.rank(); ++i) {
-    const Attribute& bound = bounds[static_cast<size_t>(i)];
+    const Attribute& bound = bounds[i];
     if (bound.kind != Attribute::Kind::kInteger) continue;
     if (!shape.is_dynamic_dimension(i)) return lexer_.Error("a bound for dimension {}, which is static", i);
     shape.set_dimension(i, bound.integer);

@@ -356,7 +356,7 @@ Status OperationParser::ParseBranch(Operation& operation) {
       VXLA_RETURN_IF_ERROR(CheckOperandTypes(given, types));
       VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
     }
-    counts.push_back(static_cast<int64_t>(given.operands.size()));
+    counts.push_back(given.operands.size());
     operation.operands.insert(operation.operands.end(), given.operands.begin(), given.operands.end());
   } while (lexer_.Eat(","));
   SetAttribute(operation.attributes, std::string(kSuccessors), std::move(names));

@@ -410,7 +410,7 @@ Status OperationParser::ParseScan(Operation& operation) {
     VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
     const size_t before = operation.operands.size();
     VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-    segments.push_back(static_cast<int64_t>(operation.operands.size() - before));
+    segments.push_back(operation.operands.size() - before);
     VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   }
   SetAttribute(operation.attributes, "operandSegmentSizes", IntListAttribute(segments));

@@ -168,7 +168,7 @@ Status OperationParser::ParseSliceLists(Operation& operation, size_t leading) {
   for (const char* name : {"static_offsets", "static_sizes", "static_strides"}) {
     const size_t before = operation.operands.size();
     VXLA_ASSIGN_OR_RETURN(const IntList list, ParseMixedList(operation.operands, "[", "]"));
-    segments.push_back(static_cast<int64_t>(operation.operands.size() - before));
+    segments.push_back(operation.operands.size() - before);
     SetAttribute(operation.attributes, name, IntListAttribute(list));
   }
   SetAttribute(operation.attributes, "operandSegmentSizes", IntListAttribute(segments));
@@ -252,7 +252,7 @@ Status OperationParser::ParsePad(Operation& operation) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
     const size_t before = operation.operands.size();
     VXLA_ASSIGN_OR_RETURN(const IntList list, ParseMixedList(operation.operands, "[", "]"));
-    segments.push_back(static_cast<int64_t>(operation.operands.size() - before));
+    segments.push_back(operation.operands.size() - before);
     SetAttribute(operation.attributes, fmt::format("static_{}", word), IntListAttribute(list));
   }
   SetAttribute(operation.attributes, "operandSegmentSizes", IntListAttribute(segments));

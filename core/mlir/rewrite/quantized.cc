@@ -176,8 +176,7 @@ Result<Type> QuantizedTensor(const Shape& sizes, std::shared_ptr<const Quantizat
   const Quantization& q = *quantization;
   Type type(Type::Kind::kShape, Shape(q.storage, {sizes.dimensions().begin(), sizes.dimensions().end()}));
   for (int i = 0; i < sizes.rank(); ++i) type.shape.set_dynamic_dimension(i, sizes.is_dynamic_dimension(i));
-  if (q.axis >= sizes.rank() ||
-      (q.axis >= 0 && sizes.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
+  if (q.axis >= sizes.rank() || (q.axis >= 0 && sizes.dimension(q.axis) != static_cast<int64_t>(q.scales.size()))) {
     return InvalidArgument("{}: {} scales along dimension {} of {}", element, q.scales.size(), q.axis,
                            type.shape.ToString());
   }

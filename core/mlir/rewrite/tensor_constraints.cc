@@ -20,7 +20,7 @@ IntList SizesOf(const Type& type) { return {type.shape.dimensions().begin(), typ
 IntList StatedSizes(const Type& type) {
   IntList sizes = SizesOf(type);
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (type.shape.is_dynamic_dimension(static_cast<int>(i))) sizes[i] = kOpen;
+    if (type.shape.is_dynamic_dimension(i)) sizes[i] = kOpen;
   }
   return sizes;
 }
@@ -254,7 +254,7 @@ class Checker {
       for (const int64_t dimension : group) {
         if (dimension != next++) return operation.Error("reassociation is not 0, 1, 2 ... in groups");
         if (dimension >= static_cast<int64_t>(wide.size())) break;
-        const int64_t size = wide[static_cast<size_t>(dimension)];
+        const int64_t size = wide[dimension];
         product = product == kOpen || size == kOpen ? kOpen : product * size;
       }
       if (next > static_cast<int64_t>(wide.size())) break;
@@ -307,7 +307,7 @@ class Checker {
         return operation.Error("operand {} is {}, of which {} is no concatenation along dimension {}", i,
                                PrintType(Operand(operation, i)), PrintType(result), dimension);
     }
-    const int64_t stated = StatedSizes(result)[static_cast<size_t>(dimension)];
+    const int64_t stated = StatedSizes(result)[dimension];
     if (sum != kOpen && stated != kOpen && sum != stated)
       return operation.Error("the operands have {} along dimension {}, {} has {}", sum, dimension, PrintType(result),
                              stated);
@@ -411,7 +411,7 @@ class Checker {
     IntList kept(table.begin(), table.end() - 1), reduced = kept;
     for (int i = 0; i < tensor.shape.rank(); ++i) {
       const bool indexed = std::ranges::find(dimensions, i) != dimensions.end();
-      const int64_t size = StatedSizes(tensor)[static_cast<size_t>(i)];
+      const int64_t size = StatedSizes(tensor)[i];
       kept.push_back(indexed ? 1 : size);
       if (!indexed) reduced.push_back(size);
     }

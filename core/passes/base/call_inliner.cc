@@ -65,7 +65,7 @@ std::vector<Instruction*> InlineBody(Computation& computation, Instruction* call
   std::vector<Instruction*> copies;
   for (const auto& instruction : body.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) {
-      Instruction* argument = call->operand(static_cast<int>(instruction->parameter_number()));
+      Instruction* argument = call->operand(instruction->parameter_number());
       copy_of[instruction.get()] = WithLayoutOf(computation, argument, *instruction);
       continue;
     }
@@ -169,7 +169,7 @@ std::vector<Instruction*> InlineMap(Computation& computation, Instruction* map) 
   };
   for (const auto& instruction : body.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) {
-      arrays[instruction.get()] = map->operand(static_cast<int>(instruction->parameter_number()));
+      arrays[instruction.get()] = map->operand(instruction->parameter_number());
       continue;
     }
     const bool per_element = dependent.contains(instruction.get());

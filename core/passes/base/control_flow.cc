@@ -67,7 +67,7 @@ class Separator {
 // Element `k` of a loop's initial state or of what its body returns; null where no single instruction is it.
 Instruction* ElementOf(Instruction* value, int64_t k) {
   if (!value->shape().IsTuple()) return value;
-  return value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(k)) : nullptr;
+  return value->opcode() == Opcode::kTuple ? value->operand(k) : nullptr;
 }
 
 bool IsKnownScalar(const Instruction* i) {
@@ -93,7 +93,7 @@ bool SinkInto(Instruction& loop) {
   bool any = false;
   for (int k = 0; k < initial->operand_count(); ++k) {
     if (!IsKnownScalar(initial->operand(k)) || !PassesOn(*loop.called(1), k)) continue;
-    constants[static_cast<size_t>(k)] = initial->operand(k);
+    constants[k] = initial->operand(k);
     any = true;
   }
   if (!any) return false;

@@ -22,7 +22,7 @@ bool IsGuarded(const Instruction& i) {
 
 // An integer that is a sum of places.
 std::optional<IndexExpression> Counted(IndexSpace& space, const Instruction& i, const MultiIndex& index) {
-  if (i.opcode() == Opcode::kIota) return index[static_cast<size_t>(i.attributes<IotaAttributes>().iota_dimension)];
+  if (i.opcode() == Opcode::kIota) return index[i.attributes<IotaAttributes>().iota_dimension];
   if (i.opcode() == Opcode::kConstant && i.shape().IsScalar() && i.shape().element_type() == ElementType::kS32) {
     return IndexExpression{{}, i.literal().GetInt(0)};
   }
@@ -117,7 +117,7 @@ MultiIndex ReducedIndex(IndexSpace& space, const Instruction& reduce, const Mult
   const MultiIndex digits = space.Delinearize(along, sizes);
   MultiIndex result;
   for (int d = 0, kept = 0, reduced = 0; d < shape.rank(); ++d) {
-    result.push_back(is_reduced(d) ? digits[static_cast<size_t>(reduced++)] : index[static_cast<size_t>(kept++)]);
+    result.push_back(is_reduced(d) ? digits[reduced++] : index[kept++]);
   }
   return result;
 }

@@ -96,7 +96,7 @@ Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
 
 Instruction* Expansion::Transposed(Instruction* value, const IntList& permutation) {
   if (std::ranges::is_sorted(permutation)) return value;
-  auto sizes = Transformed(permutation, [&](const int64_t d) { return value->shape().dimension(static_cast<int>(d)); });
+  auto sizes = Transformed(permutation, [&](const int64_t d) { return value->shape().dimension(d); });
   return Add(Opcode::kTranspose, Shape(value->shape().element_type(), std::move(sizes)), {value},
              DimensionsAttributes{permutation});
 }
@@ -111,16 +111,16 @@ Instruction* Expansion::Slice(Instruction* value, int64_t dimension, int64_t sta
   sizes[d] = limit - start;
   Shape shape(value->shape().element_type(), std::move(sizes));
   AddFlags(shape, value->shape());
-  if (limit - start == 1) shape.set_dynamic_dimension(static_cast<int>(dimension), false);
+  if (limit - start == 1) shape.set_dynamic_dimension(dimension, false);
   return Add(Opcode::kSlice, std::move(shape), {value}, attributes);
 }
 
 Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, int64_t dimension) {
   if (values.size() == 1) return values[0];
   IntList sizes = SizesOf(values[0]->shape());
-  int64_t& size = sizes[static_cast<size_t>(dimension)];
+  int64_t& size = sizes[dimension];
   size = 0;
-  for (const Instruction* value : values) size += value->shape().dimension(static_cast<int>(dimension));
+  for (const Instruction* value : values) size += value->shape().dimension(dimension);
   Shape shape(values[0]->shape().element_type(), std::move(sizes));
   for (const Instruction* value : values) AddFlags(shape, value->shape());
   return Add(Opcode::kConcatenate, std::move(shape), values, DimensionsAttributes{{dimension}});
@@ -132,7 +132,7 @@ Instruction* Expansion::Padded(Instruction* value, int64_t dimension, int64_t lo
   const int d = static_cast<int>(dimension);
   PadAttributes pad;
   pad.padding.resize(static_cast<size_t>(shape.rank()));
-  pad.padding[static_cast<size_t>(d)] = {low, high, 0};
+  pad.padding[d] = {low, high, 0};
   shape.set_dimension(d, shape.dimension(d) + low + high);
   return Add(Opcode::kPad, shape, {value, Constant(Literal(Shape(shape.element_type())))}, std::move(pad));
 }
@@ -165,7 +165,7 @@ Instruction* Expansion::LiveSize(Instruction* value, int64_t dimension) {
 
 Instruction* Expansion::WithLiveSize(Instruction* value, int64_t dimension, Instruction* size) {
   Shape shape = value->shape();
-  shape.set_dynamic_dimension(static_cast<int>(dimension), true);
+  shape.set_dynamic_dimension(dimension, true);
   return Add(Opcode::kSetDimensionSize, std::move(shape), {value, size}, DimensionsAttributes{{dimension}});
 }
 

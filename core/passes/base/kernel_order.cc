@@ -23,21 +23,21 @@ KernelOrder::Node KernelOrder::NodeOf(const Instruction* instruction) const {
 
 void KernelOrder::Add(const Instruction* instruction, int group) {
   groups_of_[instruction].push_back(group);
-  members_[static_cast<size_t>(group)].push_back(instruction);
+  members_[group].push_back(instruction);
 }
 
 void KernelOrder::Leave(const Instruction* instruction, int group) {
   std::vector<int>& groups = groups_of_.at(instruction);
   std::erase(groups, group);
   if (groups.empty()) groups_of_.erase(instruction);
-  std::erase(members_[static_cast<size_t>(group)], instruction);
+  std::erase(members_[group], instruction);
 }
 
 int KernelOrder::NewGroup(const Instruction* instruction) {
   const int group = static_cast<int>(members_.size());
   members_.emplace_back();
   group_marks_.push_back(0);
-  group_ranks_.push_back(ranks_[static_cast<size_t>(number_.at(instruction))]);
+  group_ranks_.push_back(ranks_[number_.at(instruction)]);
   Add(instruction, group);
   return group;
 }
@@ -64,24 +64,23 @@ bool KernelOrder::ForNeighbours(Node node, Towards towards, const auto& visit) c
     if (towards == Towards::kUsers) return visit_all(i->users()) && visit_all(i->control_successors());
     return visit_all(i->operands()) && visit_all(i->control_predecessors());
   };
-  if (node >= 0) return visit_of((*order_)[static_cast<size_t>(node)]);
-  return std::ranges::all_of(members_[static_cast<size_t>(~node)], visit_of);
+  if (node >= 0) return visit_of((*order_)[node]);
+  return std::ranges::all_of(members_[~node], visit_of);
 }
 
 std::vector<int> KernelOrder::Levels() const {
   std::vector<std::pair<int, Node>> by_rank;
   for (const Instruction* i : *order_) {
     const Node single = number_.at(i);
-    if (GroupsOf(i).empty()) by_rank.emplace_back(ranks_[static_cast<size_t>(single)], single);
+    if (GroupsOf(i).empty()) by_rank.emplace_back(ranks_[single], single);
   }
   for (size_t g = 0; g < members_.size(); ++g) by_rank.emplace_back(group_ranks_[g], ~static_cast<Node>(g));
   std::ranges::sort(by_rank);
   std::vector<int> levels(order_->size()), group_levels(members_.size());
   for (const auto& [rank, node] : by_rank) {
-    int& level = node >= 0 ? levels[static_cast<size_t>(node)] : group_levels[static_cast<size_t>(~node)];
+    int& level = node >= 0 ? levels[node] : group_levels[~node];
     ForNeighbours(node, Towards::kOperands, [&](Node before) {
-      level = std::max(
-          level, 1 + (before >= 0 ? levels[static_cast<size_t>(before)] : group_levels[static_cast<size_t>(~before)]));
+      level = std::max(level, 1 + (before >= 0 ? levels[before] : group_levels[~before]));
       return true;
     });
   }
@@ -89,7 +88,7 @@ std::vector<int> KernelOrder::Levels() const {
 }
 
 bool KernelOrder::Mark(Node node) {
-  int& mark = node >= 0 ? marks_[static_cast<size_t>(node)] : group_marks_[static_cast<size_t>(~node)];
+  int& mark = node >= 0 ? marks_[node] : group_marks_[~node];
   if (mark == search_) return false;
   mark = search_;
   return true;

@@ -70,7 +70,7 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
   };
   VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(instruction, grid_, takers[0]));
   if (group.empty()) {
-    ValuesOf(frame, instruction)[static_cast<size_t>(takers[0])] = ZerosLike(make, result_shape(instruction), given[0]);
+    ValuesOf(frame, instruction)[takers[0]] = ZerosLike(make, result_shape(instruction), given[0]);
     return OkStatus();
   }
   VXLA_RETURN_IF_ERROR(CheckGroup(instruction, given[0], std::ssize(members)));
@@ -108,7 +108,7 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
                         value->shape().ToString(), members.size());
     }
     Instruction* const result = UnderFlags(make, value, shape);
-    ValuesOf(*members[m].frame, at)[static_cast<size_t>(members[m].device)] =
+    ValuesOf(*members[m].frame, at)[members[m].device] =
         at.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(own[m]), result) : result;
   }
   return OkStatus();
@@ -146,7 +146,7 @@ void Merger::CheckSlices(Frame& frame, const Instruction& instruction, const Val
     const IntList& size = sizes[k++];
     for (int d = 0; d < array->shape().rank(); ++d) {
       const int64_t bound = array->shape().dimension(d);
-      if (!array->shape().is_dynamic_dimension(d) || size[static_cast<size_t>(d)] != bound) continue;
+      if (!array->shape().is_dynamic_dimension(d) || size[d] != bound) continue;
       Instruction* const all = make.Number(ElementType::kS32, bound);
       AddFault(frame, instruction,
                MergeError(instruction, StatusCode::kInvalidArgument,
@@ -194,7 +194,7 @@ Status Merger::Permute(const std::vector<Comer>& devices) {
       received = slices ? own[1] : ZerosLike(make, shape, own);
     }
     received = UnderFlags(make, received, shape);
-    ValuesOf(*frame, *instruction)[static_cast<size_t>(device)] =
+    ValuesOf(*frame, *instruction)[device] =
         starts ? make.Started(slices ? own[0] : make.Together(own), received) : received;
   }
   return OkStatus();
@@ -212,7 +212,7 @@ Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction
     frame.region.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back({operands[0], &instruction});
   }
   Expansion make(frame.into, instruction);
-  ValuesOf(frame, instruction)[static_cast<size_t>(device)] =
+  ValuesOf(frame, instruction)[device] =
       make.TupleOf({operands[0], make.Zeros(instruction.shape().tuple_elements()[1]), operands[1]});
   return OkStatus();
 }
@@ -248,7 +248,7 @@ Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& do
     }
   }
   if (data == nullptr) data = make.Zeros(done.shape().tuple_elements()[0]);
-  ValuesOf(frame, done)[static_cast<size_t>(device)] = make.TupleOf({data, make.Zeros(Shape::Token())});
+  ValuesOf(frame, done)[device] = make.TupleOf({data, make.Zeros(Shape::Token())});
   return true;
 }
 

@@ -62,7 +62,7 @@ const Instruction* Merger::At(const Region& region, int64_t device) {
 bool Merger::HasMet(const Region& region, const Instruction& at, int64_t device) {
   const auto& values = region.frame_of.at(device)->values;
   const auto known = values.find(&at);
-  return known != values.end() && !known->second.empty() && known->second[static_cast<size_t>(device)] != nullptr;
+  return known != values.end() && !known->second.empty() && known->second[device] != nullptr;
 }
 
 Result<std::vector<Merger::Comer>> Merger::Come(Frame& frame, const Instruction& instruction,
@@ -215,7 +215,7 @@ Result<bool> Merger::StepToMeeting(Frame& frame, int64_t device, const Instructi
   VXLA_ASSIGN_OR_RETURN(const bool may_come, MayCome(frame, instruction, device, members));
   if (!may_come) {
     Expansion make(frame.into, instruction);
-    ValuesOf(frame, instruction)[static_cast<size_t>(device)] = make.Zeros(instruction.shape());
+    ValuesOf(frame, instruction)[device] = make.Zeros(instruction.shape());
     return true;
   }
   if (IsPermute(instruction.opcode())) {

@@ -61,22 +61,22 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   // What happens once has the first device's operands: all have the same values, though not in the same arrays.
   Instruction*& known = frame.copies[{&instruction, instruction.notes().once ? Values() : operands}];
   if (known != nullptr && !effect) return known;
-  auto copy =
-      instruction.CloneWith(std::move(operands), instruction.shape(), Transformed(instruction.called(), [&](Computation* c) { return PlainCopyOf(c); }));
+  auto copy = instruction.CloneWith(std::move(operands), instruction.shape(),
+                                    Transformed(instruction.called(), [&](Computation* c) { return PlainCopyOf(c); }));
   if (IsOfItsDevice(instruction)) copy->mutable_notes().device = device;
   if (const auto value = KnownInteger(*copy); value && instruction.control_predecessors().empty()) {
     return known = IntegerOf(frame, instruction, *value);
   }
   known = frame.into.Add(std::move(copy));
   for (const Instruction* before : instruction.control_predecessors()) {
-    Instruction* const value = frame.values.at(before)[static_cast<size_t>(device)];
+    Instruction* const value = frame.values.at(before)[device];
     if (value->parent() == known->parent()) known->AddControlPredecessor(value);
   }
   return known;
 }
 
 Instruction* Merger::ElementOf(Frame& frame, const Instruction& like, Instruction* tuple, int64_t index) {
-  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(static_cast<int>(index));
+  if (tuple->opcode() == Opcode::kTuple) return tuple->operand(index);
   Instruction*& known = frame.elements[{tuple, index}];
   if (known == nullptr) known = Expansion(frame.into, like).Element(tuple, index);
   return known;
@@ -99,18 +99,18 @@ Merger::Frame& Merger::Open(Region& region, const Computation& source, const Int
     region.frame_of[device] = &frame;
   }
   for (size_t p = 0; p < arguments.size(); ++p) {
-    frame.values[source.parameter(static_cast<int64_t>(p))] = arguments[p];
+    frame.values[source.parameter(p)] = arguments[p];
   }
   return frame;
 }
 
 void Merger::Return(Frame& frame, int64_t device) {
-  Instruction* result = frame.values.at(frame.source.root())[static_cast<size_t>(device)];
+  Instruction* result = frame.values.at(frame.source.root())[device];
   if (frame.call->opcode() == Opcode::kAsyncStart) {
     Expansion make(frame.into, *frame.call);
     result = make.Started(make.TupleOf(OperandsOf(*frame.caller, *frame.call, device)), result);
   }
-  ValuesOf(*frame.caller, *frame.call)[static_cast<size_t>(device)] = result;
+  ValuesOf(*frame.caller, *frame.call)[device] = result;
   frame.region.frame_of[device] = frame.caller;
 }
 
@@ -163,9 +163,9 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
 
 Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instruction) {
   Values& values = ValuesOf(frame, instruction);
-  Instruction*& value = values[static_cast<size_t>(device)];
+  Instruction*& value = values[device];
   if (value != nullptr) return true;
-  const auto operand = [&](int i) { return frame.values.at(instruction.operand(i))[static_cast<size_t>(device)]; };
+  const auto operand = [&](int i) { return frame.values.at(instruction.operand(i))[device]; };
   if (!IsHere(device) && (IsOfItsDevice(instruction) || (!depends_.Of(instruction) && has_effects_.Of(instruction)))) {
     value = Absent(frame.into, instruction, instruction.shape());
     return true;
@@ -225,7 +225,7 @@ Result<bool> Merger::StepTogether(Frame& frame, int64_t device, const Instructio
       return true;
     case Opcode::kConditional:
       VXLA_RETURN_IF_ERROR(Conditional(frame, instruction));
-      return ValuesOf(frame, instruction)[static_cast<size_t>(device)] != nullptr;
+      return ValuesOf(frame, instruction)[device] != nullptr;
     case Opcode::kAsyncStart:
     case Opcode::kCall:
       Call(frame, instruction);
@@ -238,7 +238,7 @@ Result<bool> Merger::StepTogether(Frame& frame, int64_t device, const Instructio
 void Merger::Call(Frame& frame, const Instruction& instruction) {
   std::vector<Values> arguments(static_cast<size_t>(instruction.operand_count()));
   for (int i = 0; i < instruction.operand_count(); ++i) {
-    arguments[static_cast<size_t>(i)] = frame.values.at(instruction.operand(i));
+    arguments[i] = frame.values.at(instruction.operand(i));
   }
   Frame& inside = Open(frame.region, *instruction.called(0), frame.devices, arguments);
   inside.caller = &frame;
@@ -281,7 +281,7 @@ Values Merger::LeavesOf(Expansion& make, const Values& roots, MergedProgram& pro
         const auto at = static_cast<int64_t>(i);
         Instruction*& element = elements[{value, at}];
         if (element == nullptr) {
-          element = value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(i)) : make.Element(value, at);
+          element = value->opcode() == Opcode::kTuple ? value->operand(i) : make.Element(value, at);
         }
         take(element);
       }
@@ -290,7 +290,7 @@ Values Merger::LeavesOf(Expansion& make, const Values& roots, MergedProgram& pro
       if (fresh) leaves.push_back(value);
       own.push_back(place->second);
     };
-    take(roots[static_cast<size_t>(device)]);
+    take(roots[device]);
   }
   return leaves;
 }
@@ -362,12 +362,12 @@ Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid
 
 int64_t PlaceExchange::SizeOf(const Piece& piece) const {
   if (piece.size_bytes != Piece::kAll) return piece.size_bytes;
-  return posted[static_cast<size_t>(piece.place)][static_cast<size_t>(piece.which)].SizeBytes();
+  return posted[piece.place][piece.which].SizeBytes();
 }
 
 int64_t PlaceExchange::BytesReceived(int64_t place) const {
   int64_t bytes = 0;
-  for (const Piece& piece : takes[static_cast<size_t>(place)]) bytes += piece.place == place ? 0 : SizeOf(piece);
+  for (const Piece& piece : takes[place]) bytes += piece.place == place ? 0 : SizeOf(piece);
   return bytes;
 }
 

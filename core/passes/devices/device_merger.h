@@ -22,7 +22,7 @@ struct DevicePlaces {
   PlaceLink link = PlaceLink::kStaging;    // between any two
   std::optional<ReductionForm> form = {};  // of all-reduces over several places; not given: ChooseReductionForm
   MemberOrder order = MemberOrder::kPairs;
-  bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
+  bool IsHere(int64_t device) const { return place_of[device] == here; }
 };
 
 // What places give one another in the middle of a program: a custom call (CallKind::kExchange, with its number) whose

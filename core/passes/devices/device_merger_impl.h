@@ -141,7 +141,7 @@ class Merger {
   Values OperandsOf(Frame& frame, const Instruction& instruction, int64_t device) {
     Values operands;
     for (const Instruction* operand : instruction.operands()) {
-      operands.push_back(frame.values.at(operand)[static_cast<size_t>(device)]);
+      operands.push_back(frame.values.at(operand)[device]);
     }
     return operands;
   }

@@ -95,7 +95,7 @@ Instruction* Merger::CallOf(Computation& into, const Instruction& like, PlaceExc
 
 void Merger::Share(Computation& into, const Instruction& like, const std::vector<Handed>& handed) {
   if (places_ == nullptr) return;
-  const auto place_of = [&](int64_t device) { return places_->place_of[static_cast<size_t>(device)]; };
+  const auto place_of = [&](int64_t device) { return places_->place_of[device]; };
   struct OneValue {
     Instruction* value = nullptr;
     int64_t owner = 0;  // a place
@@ -126,7 +126,7 @@ void Merger::Share(Computation& into, const Instruction& like, const std::vector
   std::vector<int64_t> results(exchange.takes.size());
   std::vector<Shape> received;
   for (OneValue& one : all) {
-    std::vector<Shape>& posted = exchange.posted[static_cast<size_t>(one.owner)];
+    std::vector<Shape>& posted = exchange.posted[one.owner];
     if (one.owner == places_->here) AppendArrays(make, one.value, operands);
     one.received = std::ssize(received);
     for (const Shape* leaf : FlattenTuple(one.value->shape())) {
@@ -154,9 +154,7 @@ void Merger::Share(Computation& into, const Instruction& like, const std::vector
 }
 
 void Merger::ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways) {
-  std::vector<Handed> handed;
-  for (const int64_t device : devices) handed.push_back({device, &ways[static_cast<size_t>(device)], devices});
-  Share(into, like, handed);
+  Share(into, like, Transformed(devices, [&](const int64_t device) { return Handed{device, &ways[device], devices}; }));
 }
 
 // An all-reduce of which each place takes a part.
@@ -185,7 +183,7 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
   std::vector<int64_t>& owners = reduction.owners;
   std::set<int64_t>& taking = reduction.taking;
   for (size_t m = 0; m < members.size(); ++m) {
-    const int64_t place = places_->place_of[static_cast<size_t>(members[m])];
+    const int64_t place = places_->place_of[members[m]];
     taking.insert(place);
     if (m % static_cast<size_t>(block) == 0) owners.push_back(place);
   }
@@ -204,7 +202,7 @@ std::optional<Values> Merger::ReduceInParts(Computation& into, const Instruction
   Instruction* const parts = GiveParts(make, reduction);
   std::vector<Shape> whole;
   for (size_t k = 0; k < given[0].size(); ++k) {
-    const ElementType type = instruction.operand(static_cast<int>(k))->shape().element_type();
+    const ElementType type = instruction.operand(k)->shape().element_type();
     whole.emplace_back(type, IntList{given[0][k]->shape().ElementCount()});
   }
   Instruction* const all = GiveSums(make, reduction, parts, whole);
@@ -225,14 +223,14 @@ Instruction* Merger::GiveParts(Expansion& make, PartedReduction& reduction) {
   Values posted;
   std::vector<Shape> received;
   for (size_t g = 0; g < given.size(); ++g) {
-    auto& of_owner = parts.posted[static_cast<size_t>(owners[g])];
+    auto& of_owner = parts.posted[owners[g]];
     for (size_t k = 0; k < given[g].size(); ++k) {
       const Shape& shape = given[g][k]->shape();
       for (size_t i = 0; i < parts.places.size(); ++i) {
         const PartOfArray part = reduction.Of(k, i);
         const int64_t place = parts.places[i];
         if (place == owners[g] || part.begin == part.end) continue;
-        auto& takes = parts.takes[static_cast<size_t>(place)];
+        auto& takes = parts.takes[place];
         const int64_t begin = Shape(shape.element_type(), {part.begin}).SizeBytes();
         takes.push_back({owners[g], std::ssize(of_owner), std::ssize(takes), begin,
                          PartedReduction::Flat(shape, part).SizeBytes(), 0});
@@ -260,11 +258,11 @@ Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction,
     for (size_t i = 0; i < places.size(); ++i) {
       const PartOfArray part = reduction.Of(k, i);
       if (part.begin == part.end) continue;
-      auto& of_place = sums.posted[static_cast<size_t>(places[i])];
+      auto& of_place = sums.posted[places[i]];
       const Shape shape = PartedReduction::Flat(whole[k], part);
       for (const int64_t place : places) {
-        sums.takes[static_cast<size_t>(place)].push_back({places[i], std::ssize(of_place), static_cast<int64_t>(k), 0,
-                                                          shape.SizeBytes(), Shape(type, {part.begin}).SizeBytes()});
+        sums.takes[place].push_back({places[i], std::ssize(of_place), static_cast<int64_t>(k), 0, shape.SizeBytes(),
+                                     Shape(type, {part.begin}).SizeBytes()});
       }
       of_place.push_back(shape);
       if (places[i] != places_->here) continue;
@@ -284,8 +282,8 @@ Instruction* Merger::GiveSums(Expansion& make, const PartedReduction& reduction,
 // Each place reduces what its own neighbours give before it shares it. Gives how many of them are one now.
 int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction, const IntList& members,
                                std::vector<Values>& given) {
-  const int64_t block = ReductionBlock(
-      Transformed(members, [&](const int64_t member) { return places_->place_of[static_cast<size_t>(member)]; }));
+  const int64_t block =
+      ReductionBlock(Transformed(members, [&](const int64_t member) { return places_->place_of[member]; }));
   const bool dynamic =
       std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   const Opcode kind = KindOfCollective(instruction);

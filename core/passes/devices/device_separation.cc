@@ -66,7 +66,7 @@ Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
     if (reduction.opcode() == Opcode::kReduceScatter) {
       const int64_t dimension = reduction.attributes<CollectiveAttributes>().dimensions[0];
       IntList sizes = SizesOf(shape);
-      const int64_t size = sizes[static_cast<size_t>(dimension)] /= members;
+      const int64_t size = sizes[dimension] /= members;
       std::vector<Instruction*> operands{result};
       Instruction* const rows = make.Number(ElementType::kS32, size);
       for (int64_t d = 0; d < shape.rank(); ++d) {

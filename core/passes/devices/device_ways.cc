@@ -15,7 +15,7 @@ std::vector<IntList> Classes(const IntList& devices, const Values& values) {
   std::vector<IntList> classes;
   std::unordered_map<const Instruction*, size_t> known;
   for (const int64_t device : devices) {
-    const auto [at, fresh] = known.try_emplace(values[static_cast<size_t>(device)], classes.size());
+    const auto [at, fresh] = known.try_emplace(values[device], classes.size());
     if (fresh) classes.emplace_back();
     classes[at->second].push_back(device);
   }
@@ -56,7 +56,7 @@ IntList Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
   IntList undecided;
   std::map<int64_t, IntList> by_branch;
   for (const int64_t device : frame.devices) {
-    const Instruction& selector = *frame.values.at(instruction.operand(0))[static_cast<size_t>(device)];
+    const Instruction& selector = *frame.values.at(instruction.operand(0))[device];
     if (selector.opcode() != Opcode::kConstant) {
       undecided.push_back(device);
       continue;
@@ -64,7 +64,7 @@ IntList Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
     by_branch[BranchOf(selector.literal(), count)].push_back(device);
   }
   for (const auto& [branch, devices] : by_branch) {
-    Frame& inside = Open(frame.region, *instruction.called(static_cast<int>(branch)), devices,
+    Frame& inside = Open(frame.region, *instruction.called(branch), devices,
                          {frame.values.at(instruction.operand(static_cast<int>(branch) + 1))});
     inside.caller = &frame;
     inside.call = &instruction;
@@ -146,9 +146,9 @@ void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instru
   if (!AnyHere(devices)) return;  // their places check it
   Expansion make(frame.into, instruction);
   Instruction* differs = nullptr;
-  Instruction* const first = ways[static_cast<size_t>(devices[0])];
+  Instruction* const first = ways[devices[0]];
   for (const int64_t device : devices) {
-    Instruction* const way = ways[static_cast<size_t>(device)];
+    Instruction* const way = ways[device];
     if (way == first) continue;
     Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
     differs = differs == nullptr ? one : make.Or(differs, one);
@@ -164,7 +164,7 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   const Computation& body = *instruction.called(branch);
   Values together;  // once each
   for (const int64_t device : devices) {
-    Instruction* const value = given[static_cast<size_t>(device)];
+    Instruction* const value = given[device];
     if (IsHere(device) && std::ranges::find(together, value) == together.end()) together.push_back(value);
   }
   merged.operand = Expansion(frame.into, instruction).TupleOf(together);
@@ -175,17 +175,17 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   Values arguments(static_cast<size_t>(grid_.count()));
   std::unordered_map<const Instruction*, Instruction*> known;
   for (const int64_t device : devices) {
-    Instruction* const value = given[static_cast<size_t>(device)];
+    Instruction* const value = given[device];
     Instruction*& one = known[value];
     const auto place = std::ranges::find(together, value) - together.begin();
     if (one == nullptr) {
       one = place < std::ssize(together) ? inside.Element(parameter, place)
                                          : Absent(*merged.computation, instruction, value->shape());
     }
-    arguments[static_cast<size_t>(device)] = one;
+    arguments[device] = one;
   }
   VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged.computation, devices, {arguments}, merged.parted));
-  return Transformed(devices, [&](const int64_t device) { return roots[static_cast<size_t>(device)]; });
+  return Transformed(devices, [&](const int64_t device) { return roots[device]; });
 }
 
 Status Merger::NoteHoistable(const Instruction& conditional, const std::vector<IntList>& classes) {
@@ -212,7 +212,7 @@ Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
       ShareWays(frame.into, instruction, devices, selectors);
       AddCheck(frame, instruction, *ways.meetings[c], devices, BranchesOf(make, selectors));
     }
-    Values operands{selectors[static_cast<size_t>(devices[0])]};
+    Values operands{selectors[devices[0]]};
     std::vector<MergedBranch> branches(instruction.called().size());
     std::vector<Values> roots;
     bool parts = false, exchanges = false;
@@ -240,8 +240,8 @@ Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
     if (exchanges) InOrder(frame.into, merged);
     int64_t place = 0;
     for (const int64_t device : devices) {
-      results[static_cast<size_t>(device)] = IsHere(device) ? ElementOf(frame, instruction, merged, place++)
-                                                            : Absent(frame.into, instruction, instruction.shape());
+      results[device] = IsHere(device) ? ElementOf(frame, instruction, merged, place++)
+                                       : Absent(frame.into, instruction, instruction.shape());
     }
     if (parts) AddParted(frame, instruction, make.Element(merged, place));
   }
@@ -277,7 +277,7 @@ void Merger::PlaceState(Frame& frame, const Instruction& instruction, const IntL
     for (size_t place = 0; place < devices.size(); ++place) {
       if (!IsHere(devices[place])) continue;
       if (!slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial)).second) continue;
-      Instruction* const state = states[static_cast<size_t>(devices[place])];
+      Instruction* const state = states[devices[place]];
       loop.initial.push_back(StateElement(frame, instruction, loop, state, i));
     }
     for (size_t place = 0; place < devices.size(); ++place) {
@@ -297,7 +297,7 @@ Result<Values> Merger::EmitLoop(const Computation& source, const Instruction& in
   std::vector<Shape> shapes(loop.initial.size(), Shape(ElementType::kS32));  // of all but what a frame calls parted:
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
     for (const int64_t slot : loop.slots[i]) {
-      if (slot >= 0) shapes[static_cast<size_t>(slot)] = loop.shapes[i];
+      if (slot >= 0) shapes[slot] = loop.shapes[i];
     }
   }
   merged = target_->AddComputation(source.name());
@@ -315,7 +315,7 @@ Result<Values> Merger::EmitLoop(const Computation& source, const Instruction& in
     for (size_t i = 0; i < loop.shapes.size(); ++i) {
       const int64_t slot = loop.slots[i][place];
       if (slot >= 0) {
-        elements.push_back(of_slots[static_cast<size_t>(slot)]);
+        elements.push_back(of_slots[slot]);
         continue;
       }
       Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
@@ -324,7 +324,7 @@ Result<Values> Merger::EmitLoop(const Computation& source, const Instruction& in
     }
     const bool same = last != nullptr && loop.tuple && std::ranges::equal(last->operands(), elements);
     if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
-    given[static_cast<size_t>(devices[place])] = last;
+    given[devices[place]] = last;
   }
   return Emit(source, *merged, devices, {given}, parted);
 }
@@ -349,10 +349,10 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
     std::map<int64_t, Instruction*> elsewhere;  // by class
     std::map<std::pair<int64_t, Instruction*>, int64_t> parts;
     for (size_t place = 0; place < devices.size(); ++place) {
-      Instruction* const root = roots[static_cast<size_t>(devices[place])];
+      Instruction* const root = roots[devices[place]];
       Instruction* const value = StateElement(inside, instruction, loop, root, i);
       const int64_t slot = loop.slots[i][place];
-      Instruction*& known = slot >= 0 ? next[static_cast<size_t>(slot)] : elsewhere[loop.classes[i][place]];
+      Instruction*& known = slot >= 0 ? next[slot] : elsewhere[loop.classes[i][place]];
       holds &= known == nullptr || known == value;
       known = value;
       int64_t& of_device = loop.classes[i][place];
@@ -364,13 +364,12 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
     holds = false;
   }
   if (!holds) return false;
-  if (inside.parted != nullptr) next[static_cast<size_t>(loop.parted)] = inside.parted;
+  if (inside.parted != nullptr) next[loop.parted] = inside.parted;
   loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
   VXLA_ASSIGN_OR_RETURN(loop.decide,
                         EmitLoop(*instruction.called(0), instruction, devices, loop, loop.condition, given, parted));
   // All take the first one's way.
-  if (loop.meeting != nullptr)
-    Share(*loop.condition, instruction, {{devices[0], &loop.decide[static_cast<size_t>(devices[0])], devices}});
+  if (loop.meeting != nullptr) Share(*loop.condition, instruction, {{devices[0], &loop.decide[devices[0]], devices}});
   return true;
 }
 
@@ -383,7 +382,7 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
     std::map<Instruction*, int64_t> known;
     IntList& classes = loop.classes.emplace_back();
     for (const int64_t device : devices) {
-      Instruction* const state = states[static_cast<size_t>(device)];
+      Instruction* const state = states[device];
       Instruction* const value = loop.tuple ? ElementOf(frame, instruction, state, static_cast<int64_t>(i)) : state;
       classes.push_back(known.try_emplace(value, std::ssize(known)).first->second);
     }
@@ -397,10 +396,10 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
   }
   const auto all = std::ranges::find(ways.classes, devices.size(), &IntList::size);
   if (all == ways.classes.end()) return OkStatus();
-  loop.meeting = ways.meetings[static_cast<size_t>(all - ways.classes.begin())];
+  loop.meeting = ways.meetings[all - ways.classes.begin()];
   for (bool holds = loop.meeting == nullptr; !holds;)
     VXLA_SET_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
-  loop.condition->set_root(loop.decide[static_cast<size_t>(devices[0])]);
+  loop.condition->set_root(loop.decide[devices[0]]);
   Expansion make(frame.into, instruction);
   Instruction* const initial = make.TupleOf(loop.initial);
   Instruction* const merged =
@@ -420,7 +419,7 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
       if (absent == nullptr) absent = Absent(frame.into, instruction, loop.shapes[i]);
       elements.push_back(absent);
     }
-    results[static_cast<size_t>(devices[place])] = loop.tuple ? make.TupleOf(elements) : elements[0];
+    results[devices[place]] = loop.tuple ? make.TupleOf(elements) : elements[0];
   }
   if (loop.parted >= 0) AddParted(frame, instruction, make.Element(merged, loop.parted));
   if (loop.meeting == nullptr) return OkStatus();

@@ -45,7 +45,7 @@ Instruction* Block(Expansion& make, Instruction* value, int64_t dimension, int64
   if (!shape.is_dynamic_dimension(d) || count == 1) return make.Slice(value, dimension, m * size, (m + 1) * size);
   // [size] as [count, size / count].
   IntList split = SizesOf(shape);
-  split[static_cast<size_t>(d)] = size;
+  split[d] = size;
   const IntList block = split;
   split.insert(split.begin() + d, count);
   Shape parts(shape.element_type(), split), part(shape.element_type(), block);
@@ -192,8 +192,7 @@ int64_t ReductionBlock(const IntList& place_of_member) {
   const auto count = std::ssize(place_of_member);
   const auto together = [&](int64_t block) {
     for (int64_t m = 0; m < count; ++m) {
-      if (place_of_member[static_cast<size_t>(m)] != place_of_member[static_cast<size_t>(m / block * block)])
-        return false;
+      if (place_of_member[m] != place_of_member[m / block * block]) return false;
     }
     return true;
   };
@@ -356,7 +355,7 @@ Instruction* UnderFlags(Expansion& make, Instruction* value, const Shape& stated
     bool same = true;
     for (int k = 0; k < static_cast<int>(stated.tuple_elements().size()); ++k) {
       Instruction* const element = value->opcode() == Opcode::kTuple ? value->operand(k) : make.Element(value, k);
-      elements.push_back(UnderFlags(make, element, stated.tuple_elements()[static_cast<size_t>(k)]));
+      elements.push_back(UnderFlags(make, element, stated.tuple_elements()[k]));
       same &= elements.back() == element;
     }
     return same ? value : make.TupleOf(elements);
@@ -376,7 +375,7 @@ bool SlicesNeedWholeDimensions(const Instruction& instruction) {
     const Shape& array = input.IsTuple() ? input.tuple_elements()[slice.array] : input;
     const IntList& size = sizes[k++];
     for (int d = 0; d < array.rank(); ++d) {
-      if (array.is_dynamic_dimension(d) && size[static_cast<size_t>(d)] == array.dimension(d)) return true;
+      if (array.is_dynamic_dimension(d) && size[d] == array.dimension(d)) return true;
     }
   }
   return false;
@@ -397,7 +396,7 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
     Instruction* array = array_of(source[0], slice.array);
     const IntList& size = sizes[parts.size()];
     for (int d = 0; d < array->shape().rank(); ++d) {
-      if (size[static_cast<size_t>(d)] == array->shape().dimension(d)) array = make.AtBound(array, d);
+      if (size[d] == array->shape().dimension(d)) array = make.AtBound(array, d);
     }
     parts.push_back(make.Add(Opcode::kDynamicSlice, Shape(array->shape().element_type(), size),
                              with_starts({array}, source[2], slice), DynamicSliceAttributes{size}));
@@ -475,7 +474,7 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
   const Members members(make, given, in_blocks);
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
   const auto reduced = [&](size_t k, const Values& values) {
-    const ElementType type = instruction.operand(static_cast<int>(k))->shape().element_type();
+    const ElementType type = instruction.operand(k)->shape().element_type();
     return Reduced(make, values, type, copy_of, order);
   };
   switch (instruction.opcode()) {

@@ -49,7 +49,7 @@ class BatchNorm : private Expansion {
   // A feature's value for each of its elements.
   Instruction* ForElements(Instruction* by_feature) {
     Shape shape(wide_, SizesOf(all_));  // of live sizes the features' alone are known
-    shape.set_dynamic_dimension(static_cast<int>(feature_), by_feature->shape().is_dynamic_dimension(0));
+    shape.set_dynamic_dimension(feature_, by_feature->shape().is_dynamic_dimension(0));
     return Add(Opcode::kBroadcast, std::move(shape), {by_feature}, DimensionsAttributes{{feature_}});
   }
 
@@ -69,8 +69,8 @@ class BatchNorm : private Expansion {
     Instruction* live = nullptr;
     for (const int64_t d : summed_) {
       const Shape& operand = instruction().operand(0)->shape();
-      if (!operand.is_dynamic_dimension(static_cast<int>(d))) {
-        count *= operand.dimension(static_cast<int>(d));
+      if (!operand.is_dynamic_dimension(d)) {
+        count *= operand.dimension(d);
         continue;
       }
       Instruction* const size = Converted(LiveSize(instruction().operand(0), d), wide_);
@@ -100,7 +100,7 @@ class BatchNorm : private Expansion {
     constexpr int64_t kElements = 1024;
     int64_t taken = 1;
     for (auto d = summed_.rbegin(); d != summed_.rend(); ++d) {
-      const int64_t size = x->shape().dimension(static_cast<int>(*d)), wanted = CeilDivide(kElements, taken);
+      const int64_t size = x->shape().dimension(*d), wanted = CeilDivide(kElements, taken);
       if (size > wanted) x = Slice(x, *d, 0, wanted);
       taken *= std::min(size, wanted);
     }

@@ -11,6 +11,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -35,13 +36,12 @@ class DotExpansion : protected Expansion {
   }
   Instruction* DotOf(Instruction* lhs, Instruction* rhs, const DotAttributes& attributes, ElementType type) {
     const Shape &left = lhs->shape(), &right = rhs->shape();
-    IntList sizes;
-    for (const int64_t d : attributes.lhs_batch_dims) sizes.push_back(left.dimension(static_cast<int>(d)));
+    IntList sizes = Transformed(attributes.lhs_batch_dims, [&](const int64_t d) { return left.dimension(d); });
     for (const int64_t d : FreeDimensions(left, attributes.lhs_batch_dims, attributes.lhs_contracting_dims)) {
-      sizes.push_back(left.dimension(static_cast<int>(d)));
+      sizes.push_back(left.dimension(d));
     }
     for (const int64_t d : FreeDimensions(right, attributes.rhs_batch_dims, attributes.rhs_contracting_dims)) {
-      sizes.push_back(right.dimension(static_cast<int>(d)));
+      sizes.push_back(right.dimension(d));
     }
     return Add(Opcode::kDot, Shape(type, sizes), {lhs, rhs}, attributes);
   }
@@ -76,8 +76,7 @@ class AlgorithmDot : private DotExpansion {
     for (int place = 2 * (parts - 1); place > 0; --place) {
       for (int i = std::min(place, parts - 1); i >= 0 && place - i < parts; --i) {
         if (!algorithm_.Multiplies(i, place - i)) continue;
-        Instruction* const product =
-            DotOf(lhs[static_cast<size_t>(i)], rhs[static_cast<size_t>(place - i)], plain_, algorithm_.sum);
+        Instruction* const product = DotOf(lhs[i], rhs[place - i], plain_, algorithm_.sum);
         rest = rest == nullptr ? product : Plus(rest, product);
       }
     }
@@ -189,7 +188,7 @@ class ScaledDot : private DotExpansion {
     IntList blocks, places;
     for (int d = 0; d < array->shape().rank(); ++d) {
       const int64_t count = scales->shape().dimension(d), size = array->shape().dimension(d);
-      places.push_back(static_cast<int64_t>(blocks.size()));
+      places.push_back(blocks.size());
       blocks.push_back(count);
       blocks.push_back(count == 0 ? 0 : size / count);
     }
@@ -207,7 +206,7 @@ class RaggedDot : private DotExpansion {
         lhs_(dot->operand(0)),
         rhs_(dot->operand(1)),
         ragged_(plain_.lhs_ragged_dims[0]),
-        rows_(lhs_->shape().dimension(static_cast<int>(ragged_))) {
+        rows_(lhs_->shape().dimension(ragged_)) {
     if (!plain_.rhs_group_dims.empty()) group_dim_ = plain_.rhs_group_dims[0];
     plain_.lhs_ragged_dims.clear();
     plain_.rhs_group_dims.clear();
@@ -220,8 +219,7 @@ class RaggedDot : private DotExpansion {
   Instruction* Expand() {
     const bool batch = Contains(plain_.lhs_batch_dims, ragged_);
     if (!lists_.empty()) {
-      IntList sizes;
-      for (const int64_t d : plain_.lhs_batch_dims) sizes.push_back(lhs_->shape().dimension(static_cast<int>(d)));
+      IntList sizes = Transformed(plain_.lhs_batch_dims, [&](const int64_t d) { return lhs_->shape().dimension(d); });
       if (batch || sizes != lists_) return nullptr;
     }
     if (groups_ == 0 || rows_ == 0 || instruction().shape().ElementCount() == 0) return Zeros(instruction().shape());
@@ -242,8 +240,7 @@ class RaggedDot : private DotExpansion {
   // row.
   void FindGroups() {
     const auto list_rank = static_cast<int64_t>(lists_.size());
-    IntList places;
-    for (int64_t d = 0; d < list_rank; ++d) places.push_back(d);
+    IntList places = Transformed(std::views::iota(int64_t{0}, list_rank), [&](int64_t d) { return d; });
     IntList pairs = lists_;
     pairs.insert(pairs.end(), {groups_, groups_});
     IntList at = places;
@@ -271,8 +268,7 @@ class RaggedDot : private DotExpansion {
 
   // Rows of no group are zero; the batches come first in the result.
   Instruction* KeepingRows(Instruction* result, int64_t row) {
-    IntList batches;
-    for (size_t b = 0; b < lists_.size(); ++b) batches.push_back(static_cast<int64_t>(b));
+    IntList batches = Transformed(std::views::iota(int64_t{0}, std::ssize(lists_)), [](int64_t b) { return b; });
     Instruction* const group = GroupsOver(SizesOf(result->shape()), batches, row);
     Instruction* const kept = Compare(ComparisonDirection::kLt, group, Count(group));
     return Select(kept, result, Zeros(result->shape()));
@@ -284,7 +280,7 @@ class RaggedDot : private DotExpansion {
     const auto list_rank = static_cast<int64_t>(lists_.size());
     GatherAttributes gather;
     gather.slice_sizes = rhs_sizes;
-    gather.slice_sizes[static_cast<size_t>(group_dim_)] = 1;
+    gather.slice_sizes[group_dim_] = 1;
     gather.collapsed_slice_dims = gather.start_index_map = {group_dim_};
     gather.index_vector_dim = list_rank + 1;
     // [lists ..., rows, what is left of rhs ...]
@@ -293,16 +289,16 @@ class RaggedDot : private DotExpansion {
     std::vector<int64_t> place(rhs_sizes.size(), -1);  // of a dimension of rhs
     for (size_t b = 0; b < lists_.size(); ++b) {
       const int64_t d = plain_.rhs_batch_dims[b];
-      gather.slice_sizes[static_cast<size_t>(d)] = 1;
+      gather.slice_sizes[d] = 1;
       gather.operand_batching_dims.push_back(d);
-      gather.start_indices_batching_dims.push_back(static_cast<int64_t>(b));
-      place[static_cast<size_t>(d)] = static_cast<int64_t>(b);
+      gather.start_indices_batching_dims.push_back(b);
+      place[d] = static_cast<int64_t>(b);
     }
     for (int64_t d = 0; d < static_cast<int64_t>(rhs_sizes.size()); ++d) {
-      if (d == group_dim_ || place[static_cast<size_t>(d)] >= 0) continue;
-      place[static_cast<size_t>(d)] = static_cast<int64_t>(sizes.size());
-      gather.offset_dims.push_back(static_cast<int64_t>(sizes.size()));
-      sizes.push_back(rhs_sizes[static_cast<size_t>(d)]);
+      if (d == group_dim_ || place[d] >= 0) continue;
+      place[d] = static_cast<int64_t>(sizes.size());
+      gather.offset_dims.push_back(sizes.size());
+      sizes.push_back(rhs_sizes[d]);
     }
     std::ranges::sort(gather.operand_batching_dims);
     if (list_rank > 1 &&
@@ -312,8 +308,8 @@ class RaggedDot : private DotExpansion {
     Instruction* const matrices =
         Add(Opcode::kGather, Shape(rhs_->shape().element_type(), sizes), {rhs_, group_of_}, gather);
     DotAttributes by_row = plain_;
-    for (int64_t& d : by_row.rhs_batch_dims) d = place[static_cast<size_t>(d)];
-    for (int64_t& d : by_row.rhs_contracting_dims) d = place[static_cast<size_t>(d)];
+    for (int64_t& d : by_row.rhs_batch_dims) d = place[d];
+    for (int64_t& d : by_row.rhs_contracting_dims) d = place[d];
     by_row.lhs_batch_dims.push_back(ragged_);
     by_row.rhs_batch_dims.push_back(list_rank);
     Instruction* const result = DotOf(lhs_, matrices, by_row);
@@ -338,8 +334,7 @@ class RaggedDot : private DotExpansion {
     }
     const int64_t at = PlaceIn(plain_.lhs_contracting_dims, ragged_);
     Instruction* const lhs = InGroups(lhs_, plain_.lhs_batch_dims, ragged_);
-    Instruction* const rhs =
-        InGroups(rhs_, plain_.rhs_batch_dims, plain_.rhs_contracting_dims[static_cast<size_t>(at)]);
+    Instruction* const rhs = InGroups(rhs_, plain_.rhs_batch_dims, plain_.rhs_contracting_dims[at]);
     by_group.lhs_batch_dims.insert(by_group.lhs_batch_dims.begin(), 0);
     by_group.rhs_batch_dims.insert(by_group.rhs_batch_dims.begin(), 0);
     return DotOf(lhs, rhs, by_group);

@@ -94,7 +94,7 @@ bool UnmixReduction(Computation& computation, Instruction& i, Instruction* next)
   bool changed = false;
   std::vector<ElementType> types;
   for (int k = 0; k < 2 * count; ++k) {
-    const Shape& taken = parameters[static_cast<size_t>(k)]->shape();
+    const Shape& taken = parameters[k]->shape();
     if (!taken.IsArray()) return changed;
     if (k < count) types.push_back(taken.element_type());
     if (!IsFloats(taken)) continue;

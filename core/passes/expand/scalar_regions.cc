@@ -115,7 +115,7 @@ class Scalars {
       }
       case Opcode::kGetTupleElement:
         if (operands[0].size() != instruction.operand(0)->shape().tuple_elements().size()) return Fail();
-        return {operands[0][static_cast<size_t>(instruction.attributes<GetTupleElementAttributes>().index)]};
+        return {operands[0][instruction.attributes<GetTupleElementAttributes>().index]};
       case Opcode::kCall:
       case Opcode::kFusion:
         return Inline(*instruction.called(0), operands);
@@ -162,7 +162,7 @@ class Scalars {
     Leaves chosen;
     for (int64_t k = branches; k-- > 0 && !failed_;) {
       const auto branch = static_cast<size_t>(k);
-      const Leaves made = Inline(*instruction.called(static_cast<int>(k)), {operands[branch + 1]});
+      const Leaves made = Inline(*instruction.called(k), {operands[branch + 1]});
       if (failed_) return {};
       if (k + 1 == branches) {  // it also stands for what no branch has
         chosen = made;
@@ -279,10 +279,10 @@ class Scalars {
       for (size_t d = 0; d < from.size(); ++d) {
         switch (instruction.opcode()) {
           case Opcode::kBroadcast:
-            source[d] = index[static_cast<size_t>(instruction.dimensions()[d])];
+            source[d] = index[instruction.dimensions()[d]];
             break;
           case Opcode::kTranspose:
-            source[static_cast<size_t>(instruction.dimensions()[d])] = index[d];
+            source[instruction.dimensions()[d]] = index[d];
             break;
           case Opcode::kSlice: {
             const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[d];
@@ -296,7 +296,7 @@ class Scalars {
           }
         }
       }
-      made.push_back(operand[static_cast<size_t>(Linear(source, from))]);
+      made.push_back(operand[Linear(source, from)]);
     });
     return made;
   }
@@ -309,9 +309,9 @@ class Scalars {
       IntList sizes = DimensionsOf(instruction.operand(0)->shape());
       while (index[along] >= sizes[along]) {
         index[along] -= sizes[along];
-        sizes = DimensionsOf(instruction.operand(static_cast<int>(++k))->shape());
+        sizes = DimensionsOf(instruction.operand(++k)->shape());
       }
-      made.push_back((*operands[k])[static_cast<size_t>(Linear(index, sizes))]);
+      made.push_back((*operands[k])[Linear(index, sizes)]);
     });
     return made;
   }
@@ -327,7 +327,7 @@ class Scalars {
         inside = inside && at >= 0 && at % step == 0 && at / step < from[d];
         index[d] = at / step;
       }
-      made.push_back(inside ? operand[static_cast<size_t>(Linear(index, from))] : value);
+      made.push_back(inside ? operand[Linear(index, from)] : value);
     });
     return made;
   }
@@ -366,7 +366,7 @@ class Scalars {
         const int64_t offset = index[d];
         const auto at = [&](int64_t place) {
           index[d] = place + offset;
-          return array[static_cast<size_t>(Linear(index, shape))];
+          return array[Linear(index, shape)];
         };
         Instruction* value = at(starts[d] == nullptr ? 0 : last);
         for (size_t place = 0; place < is.size() && !failed_; ++place)
@@ -407,14 +407,14 @@ class Scalars {
     ForEachIndex(places, [&](const IntList& start) {
       Instruction* here = nullptr;
       for (size_t d = 0; d < start.size() && !failed_; ++d) {
-        Instruction* const one = is[d][static_cast<size_t>(start[d])];
+        Instruction* const one = is[d][start[d]];
         here = here == nullptr ? one : And(instruction, here, one);
       }
       ForEachIndex(sizes, [&](IntList index) {
         if (failed_) return;
-        Instruction* const value = (*operands[1])[static_cast<size_t>(Linear(index, sizes))];
+        Instruction* const value = (*operands[1])[Linear(index, sizes)];
         for (size_t d = 0; d < index.size(); ++d) index[d] += start[d];
-        Instruction*& at = array[static_cast<size_t>(Linear(index, shape))];
+        Instruction*& at = array[Linear(index, shape)];
         at = here == nullptr ? value : Select(instruction, here, value, at);
       });
     });
@@ -436,11 +436,11 @@ class Scalars {
         if (!Has(windows, d)) batch.push_back(index[d]);
       }
       for (size_t d = 0, k = 0; d < rank; ++d) {
-        if (!Has(dropped, d) && !Has(batching, d)) offsets[d] = index[static_cast<size_t>(windows[k++])];
+        if (!Has(dropped, d) && !Has(batching, d)) offsets[d] = index[windows[k++]];
       }
       for (size_t k = 0; k < batching.size(); ++k) {
         const auto d = static_cast<size_t>(indices_batching[k]);
-        offsets[static_cast<size_t>(batching[k])] = batch[d < static_cast<size_t>(vector) ? d : d - 1];
+        offsets[batching[k]] = batch[d < static_cast<size_t>(vector) ? d : d - 1];
       }
       return {batch, offsets};
     }
@@ -475,7 +475,7 @@ class Scalars {
       Elements places;
       ForEachIndex(window, [&](IntList place) {
         for (size_t d = 0; d < place.size(); ++d) place[d] += offsets[d];
-        places.push_back(operand[static_cast<size_t>(Linear(place, shape))]);
+        places.push_back(operand[Linear(place, shape)]);
       });
       made.push_back(Window(instruction, std::move(places), window, starts, ones)[0]);
     });
@@ -486,7 +486,7 @@ class Scalars {
   Leaves Scattered(const Instruction& instruction, const std::vector<Leaves>& operands) {
     const auto& n = instruction.attributes<ScatterAttributes>();
     const size_t count = (operands.size() - 1) / 2;
-    const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(static_cast<int>(k))->shape()); };
+    const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(k)->shape()); };
     const IntList shape = shape_of(0), from = shape_of(count), updates = shape_of(count + 1);
     const IndexForm form{n.index_vector_dim, n.update_window_dims, n.inserted_window_dims, n.input_batching_dims,
                          n.scatter_indices_batching_dims};
@@ -498,8 +498,7 @@ class Scalars {
       const IntList &batch = split.first, &offsets = split.second;
       Elements starts(shape.size(), nullptr);
       for (size_t k = 0; k < n.scatter_dims_to_operand_dims.size(); ++k)
-        starts[static_cast<size_t>(n.scatter_dims_to_operand_dims[k])] =
-            operands[count][0][form.Component(batch, k, from)];
+        starts[n.scatter_dims_to_operand_dims[k]] = operands[count][0][form.Component(batch, k, from)];
       ForEachIndex(shape, [&](const IntList& place) {
         if (failed_) return;
         Instruction* here = Number(instruction, ElementType::kPred, 1);
@@ -512,8 +511,7 @@ class Scalars {
         const auto target = static_cast<size_t>(Linear(place, shape));
         std::vector<Leaves> arguments;
         for (size_t k = 0; k < count; ++k) arguments.push_back({{results[k][target]}});
-        for (size_t k = 0; k < count; ++k)
-          arguments.push_back({{operands[count + 1 + k][0][static_cast<size_t>(Linear(index, updates))]}});
+        for (size_t k = 0; k < count; ++k) arguments.push_back({{operands[count + 1 + k][0][Linear(index, updates)]}});
         const Leaves joined = Inline(*instruction.called(0), arguments);
         for (size_t k = 0; k < count && !failed_; ++k)
           results[k][target] = Select(instruction, here, joined[k][0], results[k][target]);

@@ -18,14 +18,14 @@ class Scan : private Expansion {
     inputs_ = static_cast<size_t>(scan->operand_count()) - carries_;
     outputs_ = shapes_.size() - carries_;
     dimension_ = attributes_.dimensions[0];
-    steps_ = scan->operand(0)->shape().dimension(static_cast<int>(dimension_));
+    steps_ = scan->operand(0)->shape().dimension(dimension_);
   }
 
   Instruction* Expand() {
     std::vector<Instruction*> state{Zeros(kStep)};
-    for (size_t k = 0; k < inputs_; ++k) state.push_back(instruction().operand(static_cast<int>(k)));
+    for (size_t k = 0; k < inputs_; ++k) state.push_back(instruction().operand(k));
     for (size_t k = 0; k < outputs_; ++k) state.push_back(Zeros(shapes_[k]));
-    for (size_t k = 0; k < carries_; ++k) state.push_back(instruction().operand(static_cast<int>(inputs_ + k)));
+    for (size_t k = 0; k < carries_; ++k) state.push_back(instruction().operand(inputs_ + k));
     Instruction* const initial = TupleOf(state);
     Computation* const condition = Condition(initial->shape());
     Computation* const body = Body(initial->shape());
@@ -47,7 +47,7 @@ class Scan : private Expansion {
   // Where the slices of an array of this rank lie at a step.
   static std::vector<Instruction*> Starts(Instruction* step, Instruction* zero, const Shape& array, int64_t dimension) {
     std::vector<Instruction*> starts(static_cast<size_t>(array.rank()), zero);
-    starts[static_cast<size_t>(dimension)] = step;
+    starts[dimension] = step;
     return starts;
   }
 
@@ -67,12 +67,12 @@ class Scan : private Expansion {
       Instruction* const input = element(1 + k);
       next.push_back(input);
       IntList sizes = SizesOf(input->shape());
-      sizes[static_cast<size_t>(dimension_)] = 1;
+      sizes[dimension_] = 1;
       std::vector<Instruction*> operands = Starts(step, zero, input->shape(), dimension_);
       operands.insert(operands.begin(), input);
       Instruction* const slice = body.Add(Opcode::kDynamicSlice, Shape(input->shape().element_type(), sizes), operands,
                                           DynamicSliceAttributes{sizes});
-      arguments.push_back(body.Add(Opcode::kReshape, called.parameter(static_cast<int64_t>(k))->shape(), {slice}));
+      arguments.push_back(body.Add(Opcode::kReshape, called.parameter(k)->shape(), {slice}));
     }
     for (size_t k = 0; k < carries_; ++k) arguments.push_back(element(1 + inputs_ + outputs_ + k));
     const std::vector<Instruction*> given = body.Called(instruction().called(0), arguments);
@@ -84,7 +84,7 @@ class Scan : private Expansion {
       }
       Instruction* const output = element(1 + inputs_ + k);
       IntList sizes = SizesOf(output->shape());
-      sizes[static_cast<size_t>(dimension_)] = 1;
+      sizes[dimension_] = 1;
       std::vector<Instruction*> operands = Starts(step, zero, output->shape(), dimension_);
       operands.insert(operands.begin(), {output, body.Reshaped(value, sizes)});
       next.push_back(body.Add(Opcode::kDynamicUpdateSlice, output->shape(), operands));
@@ -166,7 +166,7 @@ class RunningScan : private Expansion {
 
   bool Read() {
     if (attributes_.num_carries == 0 || results_.size() < static_cast<size_t>(attributes_.num_carries)) return false;
-    if (instruction().operand(0)->shape().dimension(static_cast<int>(dimension_)) == 0) return false;
+    if (instruction().operand(0)->shape().dimension(dimension_) == 0) return false;
     for (int64_t j = 0; j < attributes_.num_carries; ++j) {
       if (!ReadCarry(j)) return false;
     }
@@ -177,7 +177,7 @@ class RunningScan : private Expansion {
   }
 
   void RunCarry(Carry& carry, Instruction* initial) {
-    Instruction* const input = instruction().operand(static_cast<int>(carry.input));
+    Instruction* const input = instruction().operand(carry.input);
     const IntList sizes = SizesOf(input->shape());
     const auto d = static_cast<size_t>(dimension_);
     const ElementType type = input->shape().element_type();
@@ -192,7 +192,7 @@ class RunningScan : private Expansion {
     IntList kept, one = sizes;
     one[d] = 1;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      if (i != d) kept.push_back(static_cast<int64_t>(i));
+      if (i != d) kept.push_back(i);
     }
     Instruction* const first = Broadcast(initial, sizes, kept);
     carry.after = Binary(carry.operation, first, sums);
@@ -215,16 +215,15 @@ class RunningScan : private Expansion {
     for (auto result = results_.begin(); result != first_carry; ++result) {
       const int64_t parameter = ParameterNumber(**result);
       if (parameter < 0) {
-        values.push_back(
-            carries_[static_cast<size_t>(std::find(first_carry, results_.end(), *result) - first_carry)].after);
+        values.push_back(carries_[std::find(first_carry, results_.end(), *result) - first_carry].after);
       } else if (parameter < inputs_) {
-        values.push_back(instruction().operand(static_cast<int>(parameter)));
+        values.push_back(instruction().operand(parameter));
       } else {
-        values.push_back(carries_[static_cast<size_t>(parameter - inputs_)].before);
+        values.push_back(carries_[parameter - inputs_].before);
       }
     }
     for (size_t j = 0; j < carries_.size(); ++j) {
-      const int64_t size = carries_[j].after->shape().dimension(static_cast<int>(dimension_));
+      const int64_t size = carries_[j].after->shape().dimension(dimension_);
       const int64_t last = attributes_.is_reverse ? 0 : size - 1;
       values.push_back(Reshaped(Slice(carries_[j].after, dimension_, last, last + 1),
                                 SizesOf(first_carry[static_cast<int64_t>(j)]->shape())));

@@ -44,7 +44,7 @@ class OrderedScatter : private Expansion {
     const Shape& operand = scatter->operand(0)->shape();
     sizes_ = SizesOf(operand);
     for (size_t d = 0; d < sizes_.size(); ++d) {
-      if (form_.index_of[d] >= 0 || form_.batch_of[d] >= 0) started_.push_back(static_cast<int64_t>(d));
+      if (form_.index_of[d] >= 0 || form_.batch_of[d] >= 0) started_.push_back(d);
     }
     window_ = form_.window_sizes;
     count_ = form_.count;
@@ -70,7 +70,7 @@ class OrderedScatter : private Expansion {
     for (Instruction* update : updates_) operands.push_back(order == nullptr ? update : InOrder(update, order));
     for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
-      const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
+      const bool windowed = !form_.can_overlap && form_.window_of[d] >= 0;
       if (!windowed) attributes.inserted_window_dims.push_back(d);
     }
     attributes.scatter_dims_to_operand_dims = started_;
@@ -90,7 +90,7 @@ class OrderedScatter : private Expansion {
     const int64_t places = Places();
     Instruction* const lengths =
         Binary(Opcode::kSubtract, Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
-    IntList by_place = Transformed(started_, [&](const int64_t d) { return sizes_[static_cast<size_t>(d)]; });
+    IntList by_place = Transformed(started_, [&](const int64_t d) { return sizes_[d]; });
     Instruction* const counts = Add(Opcode::kBroadcast, Shape(whole, sizes_),
                                     {Reshaped(Converted(lengths, whole), by_place)}, DimensionsAttributes{started_});
     Instruction* each = instruction().operand(2);
@@ -124,11 +124,10 @@ class OrderedScatter : private Expansion {
       order.push_back(vector_dim);
       indices = Transposed(indices, order);
     }
-    const int64_t length =
-        vectors ? instruction().operand(form_.arrays)->shape().dimension(static_cast<int>(vector_dim)) : 1;
+    const int64_t length = vectors ? instruction().operand(form_.arrays)->shape().dimension(vector_dim) : 1;
     indices = Saturated(Reshaped(indices, {count_, length}));
     for (const int64_t d : started_) {
-      const int64_t k = form_.index_of[static_cast<size_t>(d)], batch = form_.batch_of[static_cast<size_t>(d)];
+      const int64_t k = form_.index_of[d], batch = form_.batch_of[d];
       starts_.push_back(k >= 0 ? Slice(indices, 1, k, k + 1)
                                : Reshaped(Iota(kS32, form_.batch_sizes, batch), {count_, 1}));
     }
@@ -159,7 +158,7 @@ class OrderedScatter : private Expansion {
         Instruction* const start = Reshaped(starts_[next++], {count_});
         place = Add(Opcode::kBroadcast, Shape(kS32, all), {start}, DimensionsAttributes{along});
       }
-      if (const int64_t w = form_.window_of[static_cast<size_t>(d)]; w >= 0) {
+      if (const int64_t w = form_.window_of[d]; w >= 0) {
         Instruction* const inside = Iota(kS32, all, w + 1);
         place = place == nullptr ? inside : Binary(Opcode::kAdd, place, inside);
       }
@@ -177,7 +176,7 @@ class OrderedScatter : private Expansion {
   // Where windows can start.
   int64_t Places() const {
     int64_t places = 1;
-    for (const int64_t d : started_) places *= sizes_[static_cast<size_t>(d)];
+    for (const int64_t d : started_) places *= sizes_[d];
     return places;
   }
   // The number of each start among all that lie in the array; one beyond for those outside.
@@ -185,7 +184,7 @@ class OrderedScatter : private Expansion {
     Instruction *key = nullptr, *inside = nullptr;
     int64_t places = 1;
     for (size_t i = started_.size(); i-- > 0;) {
-      const int64_t size = sizes_[static_cast<size_t>(started_[i])];
+      const int64_t size = sizes_[started_[i]];
       Instruction* const start = Reshaped(starts_[i], {count_});
       Instruction* const valid = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, start, Number(0, start)),
                                         Compare(ComparisonDirection::kLt, start, Number(size, start)));
@@ -310,7 +309,7 @@ class OrderedScatter : private Expansion {
   void StartsFrom(Instruction* key) {
     int64_t places = Places();
     for (size_t i = 0; i < started_.size(); ++i) {
-      const int64_t size = sizes_[static_cast<size_t>(started_[i])];
+      const int64_t size = sizes_[started_[i]];
       places /= std::max<int64_t>(size, 1);
       Instruction* start = key;
       if (i + 1 < started_.size()) start = Binary(Opcode::kDivide, start, Number(places, start));
@@ -455,7 +454,7 @@ class RunStartUsers {
     Key key{scatter.operand(1), scatter.attributes<ScatterAttributes>().index_vector_dim, {}};
     for (size_t d = 0; d < form.index_of.size(); ++d) {
       if (form.index_of[d] < 0 && form.batch_of[d] < 0) continue;
-      const int64_t size = scatter.operand(0)->shape().dimension(static_cast<int>(d));
+      const int64_t size = scatter.operand(0)->shape().dimension(d);
       std::get<2>(key).emplace_back(form.index_of[d], form.batch_of[d], size);
     }
     return key;

@@ -86,16 +86,16 @@ ScatterForm::ScatterForm(const Instruction& scatter) : arrays(scatter.operand_co
   int64_t next = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {
     if (Contains(a.inserted_window_dims, d) || Contains(a.input_batching_dims, d)) continue;
-    window_of[static_cast<size_t>(d)] = next++;
+    window_of[d] = next++;
   }
   for (size_t k = 0; k < a.scatter_dims_to_operand_dims.size(); ++k) {
     const auto d = static_cast<size_t>(a.scatter_dims_to_operand_dims[k]);
     index_of[d] = static_cast<int64_t>(k);
-    can_overlap |= window_of[d] >= 0 && window_sizes[static_cast<size_t>(window_of[d])] > 1;
+    can_overlap |= window_of[d] >= 0 && window_sizes[window_of[d]] > 1;
   }
   for (size_t k = 0; k < a.input_batching_dims.size(); ++k) {
     const auto at = std::ranges::find(indices_dims, a.scatter_indices_batching_dims[k]);
-    batch_of[static_cast<size_t>(a.input_batching_dims[k])] = at - indices_dims.begin();
+    batch_of[a.input_batching_dims[k]] = at - indices_dims.begin();
   }
 }
 
@@ -105,7 +105,7 @@ bool MayGoByPlaces(const Instruction& scatter, const ScatterTarget& target) {
   int64_t window = 1, places = 1;
   for (const int64_t size : form.window_sizes) window *= size;
   for (size_t d = 0; d < form.index_of.size(); ++d) {
-    if (form.index_of[d] >= 0 || form.batch_of[d] >= 0) places *= operand.dimension(static_cast<int>(d));
+    if (form.index_of[d] >= 0 || form.batch_of[d] >= 0) places *= operand.dimension(d);
   }
   return places * window == operand.ElementCount() &&
          places * (target.accesses_by_lane ? kWindowsOfAPlaceByLane : kWindowsOfAPlace) <= form.count &&
@@ -119,7 +119,7 @@ ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target) {
   // Windows of one batching element each lie in slices of their own.
   int64_t in_slice = form.count;
   for (const int64_t b : form.batch_of) {
-    if (b >= 0) in_slice /= std::max<int64_t>(1, form.batch_sizes[static_cast<size_t>(b)]);
+    if (b >= 0) in_slice /= std::max<int64_t>(1, form.batch_sizes[b]);
   }
   if (a.unique_indices || in_slice <= 1) return ScatterWay::kApart;
   const bool order_free = IsOrderFree(scatter, target.wide_atomics);

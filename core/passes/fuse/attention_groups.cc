@@ -38,7 +38,7 @@ bool FusionGroups::GroupChain(const ProductChain& chain) {
   for (const ChainSum& sum : chain.sums) members.push_back(sum.hero);
   const auto is_taken = [&](const Instruction* i) { return !GroupsOf(i).empty(); };
   if (!IsClosed(chain) || std::ranges::any_of(members, is_taken)) return true;
-  Instruction* const hero = order_[static_cast<size_t>(number_.at(chain.sums[0].hero))];
+  Instruction* const hero = order_[number_.at(chain.sums[0].hero)];
   std::erase(members, hero);
   const int g = NewGroup(FusionKind::kCustom, hero, chain.batches * chain.rows * chain.keys);
   groups_[g].takes_epilogue = ReducesRows(chain);

@@ -170,7 +170,7 @@ void Dissolve(Computation& entry, Instruction* fusion) {
     for (Instruction* user : users) {
       if (user->opcode() != Opcode::kGetTupleElement) continue;
       const int64_t index = user->attributes<GetTupleElementAttributes>().index;
-      entry.ReplaceAllUses(user, value->operand(static_cast<int>(index)));
+      entry.ReplaceAllUses(user, value->operand(index));
     }
   }
   entry.ReplaceAllUses(fusion, value);  // what had to wait for the fusion waits for its value

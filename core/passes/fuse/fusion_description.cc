@@ -20,7 +20,7 @@ void ReadBody(FusionDescription& description) {
   const Computation& computation = *instruction.called(0);
   for (const auto& inner : computation.instructions()) {
     if (inner->opcode() == Opcode::kParameter) {
-      description.operands.emplace(inner.get(), instruction.operand(static_cast<int>(inner->parameter_number())));
+      description.operands.emplace(inner.get(), instruction.operand(inner->parameter_number()));
     } else if (inner->opcode() != Opcode::kTuple) {
       description.computed.push_back(inner.get());
     }

@@ -4,6 +4,7 @@
 
 #include "core/host/hash.h"
 #include "core/passes/giants/giant_splitter.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -545,7 +546,8 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
   for (const Instruction* user : consumer.users) {
-    // An array that is changed in part is changed where it lies, and where runs begin is looked up (the operand behind).
+    // An array that is changed in part is changed where it lies, and where runs begin is looked up (the operand
+    // behind).
     for (int k = 0; k < UpdatedArrays(*user) + (user->notes().run_starts ? 1 : 0); ++k) {
       if (user->operand(k) == &i) return false;
     }
@@ -667,12 +669,9 @@ void FusionGroups::AssignLoops() {
 }
 
 std::vector<Instruction*> FusionGroups::MembersOf(const FusionGroup& group) const {
-  std::vector<int> numbers;
-  for (const Instruction* member : group.members) numbers.push_back(number_.at(member));
+  std::vector<int> numbers = Transformed(group.members, [&](const Instruction* member) { return number_.at(member); });
   std::ranges::sort(numbers);
-  std::vector<Instruction*> members;
-  for (int number : numbers) members.push_back(order_[static_cast<size_t>(number)]);
-  return members;
+  return Transformed(numbers, [&](int number) { return order_[number]; });
 }
 
 std::vector<Instruction*> FusionGroups::OutputsOf(const FusionGroup& group) const {

@@ -28,7 +28,7 @@ bool KeepsPosition(const Instruction& instruction, const Instruction& value) {
     case Opcode::kGather: {  // an index of one number for each element
       const int64_t vector = instruction.attributes<GatherAttributes>().index_vector_dim;
       return instruction.operand(0) != &value &&
-             (vector >= value.shape().rank() || value.shape().dimension(static_cast<int>(vector)) == 1);
+             (vector >= value.shape().rank() || value.shape().dimension(vector) == 1);
     }
     default:
       return IsElementwise(instruction.opcode());

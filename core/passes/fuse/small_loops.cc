@@ -18,7 +18,7 @@ constexpr int64_t kMostInputBytes = 1 << 16;
 
 bool FusionGroups::IsSmallLoop(const FusionGroup& group) const {
   if (group.kind != FusionKind::kLoop || group.members.empty() || group.iterations > kMostElements) return false;
-  const auto inputs = buffers_[static_cast<size_t>(&group - groups_.data())].Inputs();
+  const auto inputs = buffers_[&group - groups_.data()].Inputs();
   return std::ranges::all_of(inputs, [](const Instruction* input) {
     return input->opcode() == Opcode::kParameter || input->shape().SizeBytes() <= kMostInputBytes;
   });
@@ -71,10 +71,11 @@ int FusionGroups::BuffersOfBoth(int a, int b) const {
     }
     for (const Instruction* member : groups_[g].members) {
       // A user that is copied into other kernels reads it there.
-      const bool leaves = member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) {
-                            const std::vector<int>& groups = GroupsOf(user);
-                            return groups.empty() || std::ranges::any_of(groups, [&](int o) { return o != a && o != b; });
-                          });
+      const bool leaves =
+          member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) {
+            const std::vector<int>& groups = GroupsOf(user);
+            return groups.empty() || std::ranges::any_of(groups, [&](int o) { return o != a && o != b; });
+          });
       if (leaves) tensors.insert(member);
     }
   }
@@ -125,13 +126,12 @@ void FusionGroups::JoinSmallLoops() {
     if (groups_[g].kind == FusionKind::kLoop) sizes[{levels[g], TextOf(groups_[g])}].insert(groups_[g].iterations);
   }
   auto is_merged = [&](int g) {
-    const auto like = sizes.find({levels[static_cast<size_t>(g)], target_.merges_loops ? TextOf(groups_[g]) : ""});
+    const auto like = sizes.find({levels[g], target_.merges_loops ? TextOf(groups_[g]) : ""});
     return like != sizes.end() && like->second.size() > 1;
   };
   std::map<std::pair<int, int64_t>, std::vector<int>> alike;         // by level and elements, in the program's order
   for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {  // the last loops became groups first
-    if (IsSmallLoop(groups_[g]) && !is_merged(g))
-      alike[{levels[static_cast<size_t>(g)], groups_[g].iterations}].push_back(g);
+    if (IsSmallLoop(groups_[g]) && !is_merged(g)) alike[{levels[g], groups_[g].iterations}].push_back(g);
   }
   for (const auto& [key, loops] : alike) {
     int to = -1, buffers = 0;

@@ -25,7 +25,7 @@ constexpr int64_t kMostSorted = int64_t{3} << 27;
 Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   const int64_t dimension = whole.attributes<SortAttributes>().dimensions.at(0);
   const Shape& shape = whole.operand(0)->shape();
-  const int64_t n = shape.dimension(static_cast<int>(dimension)), half = std::min(most, kMostSorted) / 2;
+  const int64_t n = shape.dimension(dimension), half = std::min(most, kMostSorted) / 2;
   if (shape.ElementCount() != n || n <= most || half < 1) return {};
   const int64_t at_least = CeilDivide(n, half), size = CeilDivide(n, at_least), count = CeilDivide(n, size);
   if (count > kMostBlocks) return {};
@@ -38,7 +38,7 @@ Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   }
   for (int64_t round = 0; round < count; ++round) {
     for (int64_t b = round % 2; b + 1 < count; b += 2) {
-      Values &low = blocks[static_cast<size_t>(b)], &high = blocks[static_cast<size_t>(b) + 1];
+      Values &low = blocks[b], &high = blocks[static_cast<size_t>(b) + 1];
       Values both;
       std::vector<Shape> shapes;
       for (size_t k = 0; k < low.size(); ++k) {
@@ -68,7 +68,7 @@ Instruction* WindowOf(Expansion& e, Instruction* array, Instruction* initial, co
   IntList padded, sizes;
   for (size_t d = 0; d < window.size(); ++d) {
     const WindowDimension& w = window[d];
-    const int64_t size = array->shape().dimension(static_cast<int>(d));
+    const int64_t size = array->shape().dimension(d);
     const int64_t dilated = size == 0 ? 0 : (size - 1) * w.lhs_dilate + 1;
     const int64_t reach = (w.size - 1) * w.rhs_dilate + 1;
     pad.padding.push_back({.low = w.pad_low, .high = reach - dilated - w.pad_low, .interior = w.lhs_dilate - 1});
@@ -93,7 +93,7 @@ Values OnlyWindow(Expansion& e, const Instruction& whole) {
   std::vector<Shape> scalars;
   for (int k = 0; k < arrays; ++k) {
     operands.push_back(whole.operand(arrays + k));
-    scalars.emplace_back(leaves[static_cast<size_t>(k)]->element_type());
+    scalars.emplace_back(leaves[k]->element_type());
   }
   Shape shape = whole.shape().IsTuple() ? Shape::Tuple(scalars) : scalars[0];
   Instruction* const reduced =

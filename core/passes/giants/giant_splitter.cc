@@ -60,10 +60,10 @@ class AxisFinder {
       case Opcode::kSelectAndScatter:
         for (size_t d = 0; d < Rank(); ++d) {
           const WindowDimension& w = i_.attributes<WindowAttributes>().window[d];
-          const int64_t at = static_cast<int64_t>(d), windows = Operand(1).dimension(static_cast<int>(d));
+          const int64_t at = static_cast<int64_t>(d), windows = Operand(1).dimension(d);
           WindowDimension apart;  // windows that share no element
           apart.size = apart.stride = w.stride;
-          const bool whole = w == apart && windows * w.stride == Operand(0).dimension(static_cast<int>(d));
+          const bool whole = w == apart && windows * w.stride == Operand(0).dimension(d);
           if (whole) Add(Axis::Kind::kFree, windows, {at, at, kWhole}, at);
         }
         break;
@@ -104,7 +104,7 @@ class AxisFinder {
     return axes_.emplace_back(Axis{kind, units, std::move(operand_dims), result_dim});
   }
   void AddFree(IntList operand_dims, int64_t result_dim) {
-    const int64_t units = FlattenTuple(i_.shape())[0]->dimension(static_cast<int>(result_dim));
+    const int64_t units = FlattenTuple(i_.shape())[0]->dimension(result_dim);
     Add(Axis::Kind::kFree, units, std::move(operand_dims), result_dim);
   }
   void AddLeading(size_t count) {
@@ -131,7 +131,7 @@ class AxisFinder {
     const int64_t features = convolution.feature_group_count, batches = convolution.batch_group_count;
     if (batches == 1) AddFree({dims.input_batch, kWhole}, dims.output_batch);
     for (size_t s = 0; s < convolution.window.size(); ++s) {
-      const int64_t positions = i_.shape().dimension(static_cast<int>(dims.output_spatial[s]));
+      const int64_t positions = i_.shape().dimension(dims.output_spatial[s]);
       Add(Axis::Kind::kWindow, positions, {dims.input_spatial[s], kWhole}, dims.output_spatial[s]).which = s;
     }
     if (features == 1 && batches == 1) {
@@ -151,7 +151,7 @@ class AxisFinder {
       const auto at = static_cast<int64_t>(d);
       IntList dims(Operands(), kWhole);
       std::fill_n(dims.begin(), arrays, at);
-      const int64_t positions = FlattenTuple(i_.shape())[0]->dimension(static_cast<int>(d));
+      const int64_t positions = FlattenTuple(i_.shape())[0]->dimension(d);
       Axis::Kind kind = IsPlain(window[d]) ? Axis::Kind::kFree : Axis::Kind::kWindow;
       if (running && running->dimension == static_cast<int>(d)) kind = Axis::Kind::kRunning;
       if (kind == Axis::Kind::kRunning && !CanGoOn()) continue;
@@ -175,8 +175,8 @@ class AxisFinder {
     for (size_t d = 0; d < Rank(); ++d) {
       const int64_t window = form.window_of[d], batch = form.batch_of[d], index = form.index_of[d];
       const auto at = static_cast<int64_t>(d);
-      const int64_t size = Operand(0).dimension(static_cast<int>(d));
-      const int64_t covered = window < 0 ? 1 : form.window_sizes[static_cast<size_t>(window)];
+      const int64_t size = Operand(0).dimension(d);
+      const int64_t covered = window < 0 ? 1 : form.window_sizes[window];
       IntList dims(Operands(), kWhole);
       std::fill_n(dims.begin(), arrays, at);
       if (index >= 0) {
@@ -184,11 +184,11 @@ class AxisFinder {
         axis.which = static_cast<size_t>(index);
         axis.least_units = std::max<int64_t>(covered, 1);
       } else if (batch >= 0) {
-        dims[arrays] = form.indices_dims[static_cast<size_t>(batch)];
-        std::fill(dims.begin() + form.arrays + 1, dims.end(), form.batch_dims[static_cast<size_t>(batch)]);
+        dims[arrays] = form.indices_dims[batch];
+        std::fill(dims.begin() + form.arrays + 1, dims.end(), form.batch_dims[batch]);
         Add(Axis::Kind::kFree, size, dims, at);
       } else if (index < 0 && window >= 0 && covered == size) {
-        std::fill(dims.begin() + form.arrays + 1, dims.end(), form.window_dims[static_cast<size_t>(window)]);
+        std::fill(dims.begin() + form.arrays + 1, dims.end(), form.window_dims[window]);
         Add(Axis::Kind::kFree, size, dims, at);
       }
     }
@@ -254,8 +254,7 @@ class Cutter : private Expansion {
   int64_t Largest(const Instruction& i, const Axis& axis) const {
     int64_t largest = 0;
     for (int k = 0; k < i.operand_count(); ++k) {
-      if (axis.operand_dims[static_cast<size_t>(k)] != kWhole)
-        largest = std::max(largest, i.operand(k)->shape().ElementCount());
+      if (axis.operand_dims[k] != kWhole) largest = std::max(largest, i.operand(k)->shape().ElementCount());
     }
     if (axis.result_dim < 0) return largest;
     for (const Shape* leaf : FlattenTuple(i.shape())) largest = std::max(largest, leaf->ElementCount());
@@ -291,7 +290,7 @@ class Cutter : private Expansion {
       for (size_t k = 0; k < operands.size(); ++k) {
         const int64_t d = axis.operand_dims[k];
         if (d == kWhole) continue;
-        const int64_t unit = operands[k]->shape().dimension(static_cast<int>(d)) / axis.units;
+        const int64_t unit = operands[k]->shape().dimension(d) / axis.units;
         operands[k] = Slice(operands[k], d, start * unit, limit * unit);
       }
     }
@@ -325,7 +324,7 @@ class Cutter : private Expansion {
     for (const Shape* leaf : FlattenTuple(whole.shape())) {
       IntList sizes = SizesOf(*leaf);
       if (axis.result_dim >= 0) {
-        int64_t& size = sizes[static_cast<size_t>(axis.result_dim)];
+        int64_t& size = sizes[axis.result_dim];
         size = (limit - start) * (size / axis.units);
       }
       shapes.emplace_back(leaf->element_type(), std::move(sizes));
@@ -340,7 +339,7 @@ class Cutter : private Expansion {
     WindowDimension& w = window[axis.which];
     const size_t array = static_cast<size_t>(
         std::ranges::find_if(axis.operand_dims, [](int64_t d) { return d != kWhole; }) - axis.operand_dims.begin());
-    const int64_t size = (*operands)[array]->shape().dimension(static_cast<int>(axis.operand_dims[array]));
+    const int64_t size = (*operands)[array]->shape().dimension(axis.operand_dims[array]);
     // Places among the dilated elements.
     const int64_t from = start * w.stride - w.pad_low;
     const int64_t to = (limit - 1) * w.stride - w.pad_low + (w.size - 1) * w.rhs_dilate + 1;
@@ -363,7 +362,7 @@ class Cutter : private Expansion {
 
   // The index vectors' element counts from `start`, in 64 bits, so that nothing comes back from out of reach.
   void CountFrom(const Instruction& scatter, size_t element, int64_t start, Values* operands) {
-    Instruction*& indices = (*operands)[static_cast<size_t>(ScatterForm(scatter).arrays)];
+    Instruction*& indices = (*operands)[ScatterForm(scatter).arrays];
     const auto number = [&](int64_t value, ElementType type) {
       return Spread(Constant(Literal::ScalarInt(type, value)), SizesOf(indices->shape()));
     };
@@ -390,12 +389,12 @@ class Cutter : private Expansion {
     const int64_t d = axis.result_dim;
     Values carried;
     for (Instruction* value : before) {
-      const int64_t size = value->shape().dimension(static_cast<int>(d)), last = reverse ? 0 : size - 1;
+      const int64_t size = value->shape().dimension(d), last = reverse ? 0 : size - 1;
       Instruction* edge = Slice(value, d, last, last + 1);
       IntList kept, along;
       for (int64_t k = 0; k < edge->shape().rank(); ++k) {
         if (k == d) continue;
-        kept.push_back(edge->shape().dimension(static_cast<int>(k)));
+        kept.push_back(edge->shape().dimension(k));
         along.push_back(k);
       }
       carried.push_back(
@@ -417,8 +416,8 @@ class Cutter : private Expansion {
     IntList sizes = SizesOf(whole.shape()), reduced;
     const auto results = static_cast<int64_t>(sizes.size());
     for (const int64_t d : dot.lhs_contracting_dims) {
-      reduced.push_back(static_cast<int64_t>(sizes.size()));
-      sizes.push_back(whole.operand(0)->shape().dimension(static_cast<int>(d)));
+      reduced.push_back(sizes.size());
+      sizes.push_back(whole.operand(0)->shape().dimension(d));
     }
     Values factors;
     int64_t next = static_cast<int64_t>(dot.lhs_batch_dims.size());

@@ -323,7 +323,7 @@ MultiIndex IndexBehind(const std::vector<const Instruction*>& moves, IndexSpace&
   for (const Instruction* i : moves) {
     if (i->opcode() == Opcode::kTranspose) {
       MultiIndex moved;
-      for (int64_t d : i->dimensions()) moved.push_back(index[static_cast<size_t>(d)]);
+      for (int64_t d : i->dimensions()) moved.push_back(index[d]);
       index = std::move(moved);
     } else if (i->opcode() == Opcode::kReshape) {
       index = space.Delinearize(space.Linearize(index, i->operand(0)->shape().dimensions()), i->shape().dimensions());

@@ -81,7 +81,7 @@ class ColumnSplitter {
     for (int64_t d = 0; d < i.shape().rank(); ++d) {
       if (d != along_ && i.shape().dimension(d) != whole_->shape().dimension(d)) return std::nullopt;
     }
-    const int64_t start = slice.slice[static_cast<size_t>(along_)].start, size = i.shape().dimension(along_);
+    const int64_t start = slice.slice[along_].start, size = i.shape().dimension(along_);
     for (int part : {0, 1}) {
       if (start == (part == 0 ? 0 : sizes_[0]) && size == sizes_[part]) return part;
     }
@@ -93,10 +93,10 @@ class ColumnSplitter {
     const Shape& of = i.operand(0)->shape();
     const auto& padding = i.attributes<PadAttributes>().padding;
     for (int64_t d = 0; d < of.rank(); ++d) {
-      const auto& at = padding[static_cast<size_t>(d)];
+      const auto& at = padding[d];
       if (at.interior != 0 || (d != along_ && (at.low != 0 || at.high != 0))) return std::nullopt;
     }
-    const auto& at = padding[static_cast<size_t>(along_)];
+    const auto& at = padding[along_];
     for (int part : {0, 1}) {
       if (of.dimension(along_) == sizes_[part] && at.low == (part == 0 ? 0 : sizes_[0]) &&
           at.high == (part == 0 ? sizes_[1] : 0))
@@ -114,7 +114,7 @@ class ColumnSplitter {
 
   Shape PartShape(const Instruction& i, int part) const {
     IntList sizes(i.shape().dimensions().begin(), i.shape().dimensions().end());
-    sizes[static_cast<size_t>(along_)] = sizes_[part];
+    sizes[along_] = sizes_[part];
     return Shape(i.shape().element_type(), sizes);
   }
 

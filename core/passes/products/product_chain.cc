@@ -74,8 +74,7 @@ MultiIndex PartIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& a
   const IntList& dimensions = sum.hero->dimensions();
   for (int64_t d = 0, next = 0; d < sum.weights().shape().rank(); ++d) {
     const auto reduced = std::ranges::find(dimensions, d);
-    result.push_back(reduced != dimensions.end() ? part[static_cast<size_t>(reduced - dimensions.begin())]
-                                                 : kept[static_cast<size_t>(next++)]);
+    result.push_back(reduced != dimensions.end() ? part[reduced - dimensions.begin()] : kept[next++]);
   }
   return result;
 }

@@ -35,11 +35,11 @@ std::optional<IntList> AlongOfOperand(const Instruction& i, const IntList& along
   const IntList* dimensions = nullptr;
   if (i.opcode() == Opcode::kTranspose || i.opcode() == Opcode::kBroadcast) dimensions = &i.dimensions();
   if (i.opcode() == Opcode::kTranspose) {
-    for (size_t d = 0; d < dimensions->size(); ++d) result[static_cast<size_t>((*dimensions)[d])] = along[d];
+    for (size_t d = 0; d < dimensions->size(); ++d) result[(*dimensions)[d]] = along[d];
     return result;
   }
   if (i.opcode() == Opcode::kBroadcast) {
-    for (size_t d = 0; d < dimensions->size(); ++d) result[d] = along[static_cast<size_t>((*dimensions)[d])];
+    for (size_t d = 0; d < dimensions->size(); ++d) result[d] = along[(*dimensions)[d]];
     return result;
   }
   if (i.opcode() != Opcode::kReshape) return std::nullopt;
@@ -49,7 +49,7 @@ std::optional<IntList> AlongOfOperand(const Instruction& i, const IntList& along
     if (i.shape().dimension(from) == 1) continue;
     while (to < operand.rank() && operand.dimension(to) == 1) ++to;
     if (to == operand.rank() || operand.dimension(to) != i.shape().dimension(from)) return std::nullopt;
-    result[static_cast<size_t>(to++)] = along[static_cast<size_t>(from)];
+    result[to++] = along[from];
   }
   return result;
 }
@@ -73,12 +73,12 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
   size_t next = batches[0]->size();
   for (size_t k : {0, 1}) {
     ScoreTerm& term = product.terms[k];
-    term.value = i->operand(static_cast<int>(k));
+    term.value = i->operand(k);
     term.along.assign(static_cast<size_t>(term.value->shape().rank()), kNone);
     term.summed = *summed[k];
-    for (size_t b = 0; b < batches[k]->size(); ++b) term.along[static_cast<size_t>((*batches[k])[b])] = along[b];
+    for (size_t b = 0; b < batches[k]->size(); ++b) term.along[(*batches[k])[b]] = along[b];
     for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
-      if (!Lists(*batches[k], d) && !Lists(*summed[k], d)) term.along[static_cast<size_t>(d)] = along[next++];
+      if (!Lists(*batches[k], d) && !Lists(*summed[k], d)) term.along[d] = along[next++];
     }
   }
   return product;
@@ -110,15 +110,15 @@ class ScoreJoiner {
     shared_.clear();
     for (IntList& own : own_) own.clear();
     for (int64_t d = 0; d < sum_->shape().rank(); ++d) {
-      if (sum_->shape().dimension(static_cast<int>(d)) == 1) continue;
+      if (sum_->shape().dimension(d) == 1) continue;
       const bool left = Lists(a.terms[0].along, d), right = Lists(a.terms[1].along, d);
       if (!left && !right) return false;
       (left && right ? shared_ : own_[left ? 0 : 1]).push_back(d);
     }
     for (int with : {0, 1}) {
       const auto goes = [&](int k) {
-        const ScoreTerm& term = b.terms[static_cast<size_t>(k == 0 ? with : 1 - with)];
-        const ElementType of_a = a.terms[static_cast<size_t>(k)].value->shape().element_type();
+        const ScoreTerm& term = b.terms[k == 0 ? with : 1 - with];
+        const ElementType of_a = a.terms[k].value->shape().element_type();
         return term.value->shape().element_type() == of_a && std::ranges::all_of(term.along, [&](int64_t d) {
                  return d == kNone || Lists(shared_, d) || Lists(own_[k], d);
                });
@@ -131,12 +131,12 @@ class ScoreJoiner {
 
   int64_t SizeOf(const IntList& dimensions) const {
     int64_t size = 1;
-    for (int64_t d : dimensions) size *= sum_->shape().dimension(static_cast<int>(d));
+    for (int64_t d : dimensions) size *= sum_->shape().dimension(d);
     return size;
   }
   static int64_t DepthOf(const ScoreTerm& term) {
     int64_t depth = 1;
-    for (int64_t d : term.summed) depth *= term.value->shape().dimension(static_cast<int>(d));
+    for (int64_t d : term.summed) depth *= term.value->shape().dimension(d);
     return depth;
   }
 
@@ -150,11 +150,11 @@ class ScoreJoiner {
     IntList permutation, sizes, whole, kept;
     for (size_t k = 0; k < order.size(); ++k) {
       const auto found = std::ranges::find(term.along, order[k]);
-      whole.push_back(sum_->shape().dimension(static_cast<int>(order[k])));
+      whole.push_back(sum_->shape().dimension(order[k]));
       if (found == term.along.end()) continue;
       permutation.push_back(found - term.along.begin());
       sizes.push_back(whole.back());
-      kept.push_back(static_cast<int64_t>(k));
+      kept.push_back(k);
     }
     for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
       if (!Lists(permutation, d) && !Lists(term.summed, d)) permutation.push_back(d);
@@ -163,7 +163,7 @@ class ScoreJoiner {
     const int64_t depth = DepthOf(term);
     Instruction* value = term.value;
     if (!std::ranges::is_sorted(permutation)) value = at.Transposed(value, permutation);
-    sizes.push_back(depth), whole.push_back(depth), kept.push_back(static_cast<int64_t>(order.size()));
+    sizes.push_back(depth), whole.push_back(depth), kept.push_back(order.size());
     if (SizesOf(value->shape()) != sizes) value = at.Reshaped(value, sizes);
     if (sizes == whole) return value;
     return at.Broadcast(value, whole, kept);
@@ -175,9 +175,8 @@ class ScoreJoiner {
     for (int k : {0, 1}) {
       IntList order = shared_;
       order.insert(order.end(), own_[k].begin(), own_[k].end());
-      const ScoreTerm &first = a.terms[static_cast<size_t>(k)],
-                      &second = b.terms[static_cast<size_t>(k == 0 ? with_first_ : 1 - with_first_)];
-      operands[static_cast<size_t>(k)] =
+      const ScoreTerm &first = a.terms[k], &second = b.terms[k == 0 ? with_first_ : 1 - with_first_];
+      operands[k] =
           at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)}, static_cast<int64_t>(order.size()));
     }
     // The side whose dimension comes first stands left.
@@ -187,14 +186,14 @@ class ScoreJoiner {
     if (left == 1 && attributes.operand_precision.size() == 2)
       std::swap(attributes.operand_precision[0], attributes.operand_precision[1]);
     attributes.lhs_batch_dims.clear();
-    for (size_t d = 0; d < shared_.size(); ++d) attributes.lhs_batch_dims.push_back(static_cast<int64_t>(d));
+    for (size_t d = 0; d < shared_.size(); ++d) attributes.lhs_batch_dims.push_back(d);
     attributes.rhs_batch_dims = attributes.lhs_batch_dims;
     attributes.lhs_contracting_dims = {static_cast<int64_t>(shared_.size() + rows.size())};
     attributes.rhs_contracting_dims = {static_cast<int64_t>(shared_.size() + keys.size())};
     IntList order = shared_, sizes, back;
     order.insert(order.end(), rows.begin(), rows.end());
     order.insert(order.end(), keys.begin(), keys.end());
-    for (int64_t d : order) sizes.push_back(sum_->shape().dimension(static_cast<int>(d)));
+    for (int64_t d : order) sizes.push_back(sum_->shape().dimension(d));
     IntList sorted = order;
     std::ranges::sort(sorted);
     for (int64_t d : sorted) back.push_back(std::ranges::find(order, d) - order.begin());

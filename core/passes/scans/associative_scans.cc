@@ -42,7 +42,7 @@ bool IsStrided(const Instruction& i, int dimension, int64_t start, int64_t strid
   if (i.opcode() != Opcode::kSlice || i.shape().dimension(dimension) != count) return false;
   const auto& slice = i.attributes<SliceAttributes>().slice;
   for (int d = 0; d < i.shape().rank(); ++d) {
-    const SliceDimension& s = slice[static_cast<size_t>(d)];
+    const SliceDimension& s = slice[d];
     if (d == dimension) {
       if (s.start != start || (count > 1 && s.stride != stride)) return false;
     } else if (i.shape().dimension(d) != i.operand(0)->shape().dimension(d)) {
@@ -115,14 +115,14 @@ std::pair<Instruction*, IntList> Unspread(Instruction* i, IntList places) {
     const int rank = operand->shape().rank();
     IntList inner(static_cast<size_t>(rank), -1);
     if (i->opcode() == Opcode::kBroadcast) {
-      for (size_t d = 0; d < inner.size(); ++d) inner[d] = places[static_cast<size_t>(i->dimensions()[d])];
+      for (size_t d = 0; d < inner.size(); ++d) inner[d] = places[i->dimensions()[d]];
     } else {
       int at = 0;
       for (int d = 0; d < i->shape().rank(); ++d) {
         const int64_t size = i->shape().dimension(d);
         while (at < rank && operand->shape().dimension(at) == 1 && size != 1) ++at;
         if (at < rank && operand->shape().dimension(at) == size) {
-          inner[static_cast<size_t>(at++)] = places[static_cast<size_t>(d)];
+          inner[at++] = places[d];
         } else if (size != 1) {
           return {i, std::move(places)};
         }
@@ -146,7 +146,7 @@ class Recursion {
     for (int64_t n = size; n > 0; n /= 2) levels_.push_back({.size = n, .elements = {}, .results = {}});
     const auto below = InterleavedOf(*top->odd, dimension_);
     if (!below) return false;
-    ArrayOf(top->first, Transformed(std::views::iota(0, root_->shape().rank()), [&](int d) { return d; }));
+    ArrayOf(top->first, Transformed(std::views::iota(0, root_->shape().rank()), [](int64_t d) { return d; }));
     if (!Bind(levels_[0].results, 0, root_) || !ReadGiven(0, below->first)) return false;
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (!FollowLevel(l)) return false;
@@ -265,7 +265,7 @@ class Recursion {
     // It does not matter where a dimension of size 1 lies.
     if (!i->shape().IsArray() || places.size() != node.places.size()) return false;
     for (size_t d = 0; d < places.size(); ++d) {
-      if (places[d] != node.places[d] && i->shape().dimension(static_cast<int>(d)) != 1) return false;
+      if (places[d] != node.places[d] && i->shape().dimension(d) != 1) return false;
     }
     if (node.kind == Node::Kind::kLeft) return Bind(sides.left, node.array, i);
     if (node.kind == Node::Kind::kRight) return Bind(sides.right, node.array, i);
@@ -274,7 +274,7 @@ class Recursion {
                 !i->HasControlEdges() && i->shape().element_type() == like.shape().element_type() &&
                 i->operands().size() == node.operands.size();
     for (size_t o = 0; same && o < node.operands.size(); ++o) {
-      Instruction* const operand = i->operand(static_cast<int>(o));
+      Instruction* const operand = i->operand(o);
       same = Matches(node.operands[o], operand, operand->shape().IsScalar() ? IntList() : places, sides);
     }
     if (same) sides.matched[i] = number;
@@ -391,8 +391,8 @@ class RunningWindowWriter : private Expansion {
     }
     WindowAttributes attributes;
     attributes.window.resize(sizes.size());
-    const int64_t size = sizes[static_cast<size_t>(scan.dimension())];
-    attributes.window[static_cast<size_t>(scan.dimension())] = {.size = size, .pad_low = size - 1};
+    const int64_t size = sizes[scan.dimension()];
+    attributes.window[scan.dimension()] = {.size = size, .pad_low = size - 1};
     std::vector<Shape> shapes;
     for (const Instruction* operand : operands) shapes.emplace_back(operand->shape().element_type(), sizes);
     const size_t count = operands.size();
@@ -416,7 +416,7 @@ class RunningWindowWriter : private Expansion {
     for (int64_t place : places) {
       if (place < 0) continue;
       attributes.dimensions.push_back(place);
-      kept.push_back(sizes[static_cast<size_t>(place)]);
+      kept.push_back(sizes[place]);
     }
     return Add(Opcode::kBroadcast, Shape(array->shape().element_type(), sizes), {Reshaped(array, kept)}, attributes);
   }

@@ -31,14 +31,14 @@ int64_t StrideOf(const Shape& shape, int dimension) {
 
 int64_t LinearOf(const Shape& shape, const IntList& index) {
   int64_t linear = 0;
-  for (int d = 0; d < shape.rank(); ++d) linear = linear * shape.dimension(d) + index[static_cast<size_t>(d)];
+  for (int d = 0; d < shape.rank(); ++d) linear = linear * shape.dimension(d) + index[d];
   return linear;
 }
 
 IntList IndexOf(const Shape& shape, int64_t linear) {
   IntList index(static_cast<size_t>(shape.rank()));
   for (int d = shape.rank(); d-- > 0;) {
-    index[static_cast<size_t>(d)] = linear % shape.dimension(d);
+    index[d] = linear % shape.dimension(d);
     linear /= shape.dimension(d);
   }
   return index;
@@ -95,7 +95,7 @@ class EntryWriter : private Expansion {
     SliceAttributes attributes;
     IntList sizes;
     for (int d = 0; d < i->shape().rank(); ++d) {
-      const int64_t start = d == dimension ? 0 : index[static_cast<size_t>(d)];
+      const int64_t start = d == dimension ? 0 : index[d];
       sizes.push_back(d == dimension ? extent_ : 1);
       attributes.slice.push_back({.start = start, .limit = start + sizes.back(), .stride = 1});
     }
@@ -118,7 +118,7 @@ class EntryWriter : private Expansion {
         IntList inner(index.size());
         int along = -1;
         for (size_t d = 0; d < inner.size(); ++d) {
-          inner[static_cast<size_t>(i.dimensions()[d])] = index[d];
+          inner[i.dimensions()[d]] = index[d];
           if (static_cast<int>(d) == dimension) along = static_cast<int>(i.dimensions()[d]);
         }
         return Entry(i.operand(0), along, inner);
@@ -140,7 +140,7 @@ class EntryWriter : private Expansion {
     Instruction* const entry = Entry(i.operand(0), dimension, index);
     if (entry == nullptr || dimension < 0) return entry;
     const Shape shape(i.shape().element_type(), {i.shape().dimension(dimension)});
-    return Add(Opcode::kPad, shape, {entry, i.operand(1)}, PadAttributes{{padding[static_cast<size_t>(dimension)]}});
+    return Add(Opcode::kPad, shape, {entry, i.operand(1)}, PadAttributes{{padding[dimension]}});
   }
 
   Instruction* Sliced(const Instruction& i, int dimension, const IntList& index) {
@@ -152,16 +152,16 @@ class EntryWriter : private Expansion {
     Instruction* const entry = Entry(i.operand(0), dimension, inner);
     if (entry == nullptr || dimension < 0) return entry;
     const Shape shape(i.shape().element_type(), {i.shape().dimension(dimension)});
-    return Add(Opcode::kSlice, shape, {entry}, SliceAttributes{{slice[static_cast<size_t>(dimension)]}});
+    return Add(Opcode::kSlice, shape, {entry}, SliceAttributes{{slice[dimension]}});
   }
 
   Instruction* Joined(const Instruction& i, int dimension, const IntList& index) {
     const int64_t along = i.dimensions()[0];
     if (along != dimension) {
       IntList inner = index;
-      int64_t& place = inner[static_cast<size_t>(along)];
+      int64_t& place = inner[along];
       for (Instruction* const operand : i.operands()) {
-        const int64_t size = operand->shape().dimension(static_cast<int>(along));
+        const int64_t size = operand->shape().dimension(along);
         if (place < size) return Entry(operand, dimension, inner);
         place -= size;
       }
@@ -180,7 +180,7 @@ class EntryWriter : private Expansion {
   Instruction* OfReshape(const Instruction& i, int dimension, const IntList& index) {
     const Shape &from = i.operand(0)->shape(), &to = i.shape();
     IntList first = index;
-    if (dimension >= 0) first[static_cast<size_t>(dimension)] = 0;
+    if (dimension >= 0) first[dimension] = 0;
     const int64_t extent = ExtentOf(i, dimension);
     std::optional<int> along;
     if (extent == 1) {
@@ -200,7 +200,7 @@ class EntryWriter : private Expansion {
     Instruction* const operand = i.operand(0);
     if (operand->shape().rank() == 0) return Spread(operand, {ExtentOf(i, dimension)});
     const IntList& places = i.dimensions();
-    IntList inner = Transformed(places, [&](const int64_t place) { return index[static_cast<size_t>(place)]; });
+    IntList inner = Transformed(places, [&](const int64_t place) { return index[place]; });
     const auto at = std::ranges::find(places, dimension);
     if (at == places.end() && ExtentOf(i, dimension) != 1) return nullptr;
     return Entry(operand, at == places.end() ? -1 : static_cast<int>(at - places.begin()), inner);
@@ -216,7 +216,7 @@ class EntryWriter : private Expansion {
     std::pair<Side, Side> sides;
     size_t at = 0;
     const auto take = [&](Side& side, int64_t d) {
-      side.index[static_cast<size_t>(d)] = index[at];
+      side.index[d] = index[at];
       if (static_cast<int>(at) == dimension) side.dimension = static_cast<int>(d);
     };
     const auto frees = [&](Side& side, const Instruction& operand, const IntList& batch, const IntList& summed) {
@@ -245,8 +245,8 @@ class EntryWriter : private Expansion {
     const auto& a = dot.attributes<DotAttributes>();
     auto sides = SidesOf(dot, dimension, index);
     if (!sides || !a.algorithm.empty() || (wide_ && DotSumType(dot) == ElementType::kF32)) return nullptr;
-    auto terms = Transformed(a.lhs_contracting_dims,
-                             [&](const int64_t d) { return dot.operand(0)->shape().dimension(static_cast<int>(d)); });
+    auto terms =
+        Transformed(a.lhs_contracting_dims, [&](const int64_t d) { return dot.operand(0)->shape().dimension(d); });
     const Shape summed(ElementType::kPred, terms);
     if (summed.ElementCount() == 0 || summed.ElementCount() > kMostTerms) return nullptr;
     const ElementType type = DotSumType(dot);
@@ -254,8 +254,8 @@ class EntryWriter : private Expansion {
     for (int64_t k = 0; k < summed.ElementCount(); ++k) {
       const IntList place = IndexOf(summed, k);
       for (size_t c = 0; c < place.size(); ++c) {
-        sides->first.index[static_cast<size_t>(a.lhs_contracting_dims[c])] = place[c];
-        sides->second.index[static_cast<size_t>(a.rhs_contracting_dims[c])] = place[c];
+        sides->first.index[a.lhs_contracting_dims[c]] = place[c];
+        sides->second.index[a.rhs_contracting_dims[c]] = place[c];
       }
       Instruction* const left = Entry(dot.operand(0), sides->first.dimension, sides->first.index);
       Instruction* const right = Entry(dot.operand(1), sides->second.dimension, sides->second.index);
@@ -344,7 +344,7 @@ bool SplitIn(Computation& computation, int most_arrays, bool wide) {
     bool whole = true;
     for (int64_t e = 0; whole && e < shape.ElementCount() / extent; ++e) {
       IntList sizes = SizesOf(shape);
-      sizes[static_cast<size_t>(scan.dimension)] = 1;
+      sizes[scan.dimension] = 1;
       Instruction* const entry =
           writer.ResultEntry(scan.root, scan.dimension, IndexOf(Shape(shape.element_type(), sizes), e));
       const int arrays = entry == nullptr ? 0 : ArraysOfScan(*entry);

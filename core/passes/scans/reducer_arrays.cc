@@ -11,8 +11,8 @@ bool HasArrayForm(const Computation& reducer, const Instruction& reduce) {
   const size_t count = static_cast<size_t>(reduce.operand_count()) / 2;
   if (reducer.parameters().size() != 2 * count) return false;
   for (size_t p = 0; p < 2 * count; ++p) {
-    const Shape& shape = reducer.parameter(static_cast<int64_t>(p))->shape();
-    if (shape != Shape(reduce.operand(static_cast<int>(p % count))->shape().element_type())) return false;
+    const Shape& shape = reducer.parameter(p)->shape();
+    if (shape != Shape(reduce.operand(p % count)->shape().element_type())) return false;
   }
   return std::ranges::all_of(reducer.instructions(), [&](const auto& i) {
     if (i.get() == reducer.root() && i->opcode() == Opcode::kTuple) return true;

@@ -24,7 +24,7 @@ bool IsLong(const WindowDimension& w, int64_t count) {
 
 std::optional<int> LongDimension(const Window& window, const Shape& result) {
   for (size_t d = 0; d < window.size(); ++d) {
-    if (IsLong(window[d], result.dimension(static_cast<int>(d)))) return static_cast<int>(d);
+    if (IsLong(window[d], result.dimension(d))) return static_cast<int>(d);
   }
   return std::nullopt;
 }
@@ -64,8 +64,8 @@ class Splitter : private Expansion {
     }
     Window rest = window.attributes<WindowAttributes>().window;
     while (const std::optional<int> d = LongDimension(rest, *FlattenTuple(window.shape())[0])) {
-      values = Slide(values, *d, rest[static_cast<size_t>(*d)]);
-      rest[static_cast<size_t>(*d)] = WindowDimension{};
+      values = Slide(values, *d, rest[*d]);
+      rest[*d] = WindowDimension{};
     }
     if (std::ranges::any_of(rest, [](const WindowDimension& w) { return !(w == WindowDimension{}); })) {
       const auto sizes = FlattenTuple(window.shape())[0]->dimensions();
@@ -88,10 +88,10 @@ class Splitter : private Expansion {
 
   Values Padded(const Values& values, int dimension, int64_t low, int64_t high) {
     IntList sizes = SizesOf(values[0]->shape());
-    sizes[static_cast<size_t>(dimension)] += low + high;
+    sizes[dimension] += low + high;
     PadAttributes attributes;
     attributes.padding.resize(sizes.size());
-    attributes.padding[static_cast<size_t>(dimension)] = {.low = low, .high = high};
+    attributes.padding[dimension] = {.low = low, .high = high};
     Values results;
     for (size_t i = 0; i < values.size(); ++i) {
       results.push_back(
@@ -105,8 +105,8 @@ class Splitter : private Expansion {
     IntList sizes = SizesOf(values[0]->shape());
     SliceAttributes attributes;
     for (int64_t size : sizes) attributes.slice.push_back({0, size, 1});
-    attributes.slice[static_cast<size_t>(dimension)] = {start, start + (count - 1) * stride + 1, stride};
-    sizes[static_cast<size_t>(dimension)] = count;
+    attributes.slice[dimension] = {start, start + (count - 1) * stride + 1, stride};
+    sizes[dimension] = count;
     Values results;
     for (Instruction* v : values)
       results.push_back(Add(Opcode::kSlice, Shape(v->shape().element_type(), sizes), {v}, attributes));
@@ -131,10 +131,9 @@ class Splitter : private Expansion {
   // A window as long as the dimension, which ends (or begins) at each element.
   Values Running(const Values& values, int dimension, bool reverse) {
     const IntList sizes = SizesOf(values[0]->shape());
-    const int64_t size = sizes[static_cast<size_t>(dimension)];
+    const int64_t size = sizes[dimension];
     Window window(sizes.size());
-    window[static_cast<size_t>(dimension)] = {
-        .size = size, .pad_low = reverse ? 0 : size - 1, .pad_high = reverse ? size - 1 : 0};
+    window[dimension] = {.size = size, .pad_low = reverse ? 0 : size - 1, .pad_high = reverse ? size - 1 : 0};
     return Windowed(values, window, sizes);
   }
 

@@ -10,7 +10,7 @@ namespace {
 // What an array says in parts is one dimension of so many at most.
 constexpr int64_t kMostParts = 256;
 
-int64_t SizeOf(const FactorRule& rule, int factor) { return rule.factors[static_cast<size_t>(factor)].size; }
+int64_t SizeOf(const FactorRule& rule, int factor) { return rule.factors[factor].size; }
 
 // Of parts that are the same in each of `count` equal runs, those of one run, in elements of which each is `every` of
 // the dimension's; nothing of others.
@@ -63,8 +63,8 @@ class Reader {
     while (left_ == 1 && at_ + 1 < factors_.size() && parts_.size() < 2) left_ = SizeOf(rule_, factors_[++at_]);
     if (reading == FactorReading::kGuessed && Own().empty() && (IsWhole() || left_ % size != 0)) {
       size_t k = at_ + 1;
-      while (k < factors_.size() && (rule_.factors[static_cast<size_t>(factors_[k])].is_whole ||
-                                     !mesh_.Divides(rest, SizeOf(rule_, factors_[k]))))
+      while (k < factors_.size() &&
+             (rule_.factors[factors_[k]].is_whole || !mesh_.Divides(rest, SizeOf(rule_, factors_[k]))))
         ++k;
       if (k == factors_.size()) return false;
       at_ = k;
@@ -79,8 +79,8 @@ class Reader {
     return true;
   }
 
-  Atoms& Own() { return atoms_[static_cast<size_t>(factors_[at_])]; }
-  bool IsWhole() const { return rule_.factors[static_cast<size_t>(factors_[at_])].is_whole; }
+  Atoms& Own() { return atoms_[factors_[at_]]; }
+  bool IsWhole() const { return rule_.factors[factors_[at_]].is_whole; }
 
   const MeshAtoms& mesh_;
   const FactorRule& rule_;
@@ -94,11 +94,11 @@ class Reader {
 Atoms DimensionTiling(const MeshAtoms& mesh, const FactorRule& rule, const std::vector<int>& factors,
                       const std::vector<Atoms>& atoms) {
   Atoms made;
-  if (factors.size() == 1) return atoms[static_cast<size_t>(factors[0])];
+  if (factors.size() == 1) return atoms[factors[0]];
   int64_t count = 1;  // that those before leave
   bool in_parts = false;
   for (size_t j = 0; j < factors.size(); ++j) {
-    const Atoms& own = atoms[static_cast<size_t>(factors[j])];
+    const Atoms& own = atoms[factors[j]];
     const int64_t size = SizeOf(rule, factors[j]);
     const size_t parts_at = mesh.PartsAt(own);
     if (!own.empty() && (count > 1 || parts_at < own.size())) {
@@ -136,7 +136,7 @@ Atoms OfLongest(const MeshAtoms& mesh, const FactorRule& rule, const FactorRule:
   if (run == nullptr || at > 0) return real;
   std::set<int64_t> ends;
   for (const int64_t end : EndsOf(mesh.PartsOf(atoms[0]))) ends.insert(run->start + end);
-  for (const int64_t end : EndsOf(rule.factors[static_cast<size_t>(run->factor)].parts)) {
+  for (const int64_t end : EndsOf(rule.factors[run->factor].parts)) {
     const bool is_inside = run->start < end && end < run->start + run->size;
     if (is_inside && !ends.contains(end)) return real;
     ends.insert(end);
@@ -183,13 +183,13 @@ std::vector<Atoms> FactorAtoms(const MeshAtoms& mesh, const FactorRule& rule, co
     const std::vector<int>& factors = array[d];
     const Atoms& all = tiling.dimensions[d];
     if (factors.empty() || all.empty()) continue;
-    const FactorRule::Factor& first = rule.factors[static_cast<size_t>(factors[0])];
+    const FactorRule::Factor& first = rule.factors[factors[0]];
     if (first.is_shifted) {
       const auto run = std::ranges::find(array.runs, d, &FactorRule::ArrayFactors::Run::dimension);
       const bool exact = reading == FactorReading::kExact && run != array.runs.end();
-      atoms[static_cast<size_t>(factors[0])] = OfLongest(mesh, rule, exact ? &*run : nullptr, all);
+      atoms[factors[0]] = OfLongest(mesh, rule, exact ? &*run : nullptr, all);
     } else if (factors.size() == 1 && first.may_pad) {
-      atoms[static_cast<size_t>(factors[0])] = all;
+      atoms[factors[0]] = all;
     } else {
       Reader(mesh, rule, factors, atoms).Read(all, reading);
     }
@@ -204,7 +204,7 @@ Tiling ArrayTiling(const MeshAtoms& mesh, const FactorRule& rule, const FactorRu
     tiling.dimensions.push_back(factors.empty() ? Atoms() : DimensionTiling(mesh, rule, factors, atoms));
   }
   for (const FactorRule::ArrayFactors::Run& run : array.runs) {
-    const Atoms& along = atoms[static_cast<size_t>(run.factor)];
+    const Atoms& along = atoms[run.factor];
     if (!along.empty() && mesh.IsParts(along[0])) tiling.dimensions[run.dimension] = OfRun(mesh, run, along);
   }
   return tiling;

@@ -25,7 +25,7 @@ class RuleBuilder {
     for (const Shape* leaf : FlattenTuple(instruction.shape())) rule_.results.push_back(Undivided(*leaf));
   }
 
-  const Shape& operand(size_t i) const { return instruction_.operand(static_cast<int>(i))->shape(); }
+  const Shape& operand(size_t i) const { return instruction_.operand(i)->shape(); }
   FactorRule Take() { return std::move(rule_); }
   FactorRule& rule() { return rule_; }
 
@@ -35,15 +35,11 @@ class RuleBuilder {
     rule_.factors.back().is_whole = true;
     return factor;
   }
-  void Operand(size_t i, int64_t dimension, int factor) {
-    rule_.operands[i][static_cast<size_t>(dimension)].push_back(factor);
-  }
-  void Result(size_t i, int64_t dimension, int factor) {
-    rule_.results[i][static_cast<size_t>(dimension)].push_back(factor);
-  }
+  void Operand(size_t i, int64_t dimension, int factor) { rule_.operands[i][dimension].push_back(factor); }
+  void Result(size_t i, int64_t dimension, int factor) { rule_.results[i][dimension].push_back(factor); }
   // The dimension of an operand is one of the (only) result.
   void Along(size_t operand, int64_t from, int64_t to) {
-    const int factor = Factor(this->operand(operand).dimension(static_cast<int>(from)));
+    const int factor = Factor(this->operand(operand).dimension(from));
     Operand(operand, from, factor);
     Result(0, to, factor);
   }
@@ -87,7 +83,7 @@ FactorRule BroadcastRule(const Instruction& instruction) {
   const IntList& dimensions = instruction.dimensions();
   for (size_t d = 0; d < dimensions.size(); ++d) builder.Along(0, static_cast<int64_t>(d), dimensions[d]);
   for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
-    if (!Lists(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
+    if (!Lists(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(d)));
   }
   return builder.Take();
 }
@@ -95,7 +91,7 @@ FactorRule BroadcastRule(const Instruction& instruction) {
 FactorRule IotaRule(const Instruction& instruction) {
   RuleBuilder builder(instruction);
   for (int64_t d = 0; d < instruction.shape().rank(); ++d)
-    builder.Result(0, d, builder.Factor(instruction.shape().dimension(static_cast<int>(d))));
+    builder.Result(0, d, builder.Factor(instruction.shape().dimension(d)));
   return builder.Take();
 }
 
@@ -155,7 +151,7 @@ std::optional<FactorRule> ReduceRule(const Instruction& instruction) {
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
     const bool reduced = Lists(instruction.dimensions(), d);
     if (reduced && !joins) continue;
-    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(d)), reduced);
+    const int factor = builder.Factor(builder.operand(0).dimension(d), reduced);
     for (size_t i = 0; i < arrays; ++i) {
       builder.Operand(i, d, factor);
       if (!reduced) builder.Result(i, to, factor);
@@ -170,7 +166,7 @@ FactorRule DotRule(const Instruction& instruction) {
   const auto& dot = instruction.attributes<DotAttributes>();
   int64_t to = 0;
   for (size_t b = 0; b < dot.lhs_batch_dims.size(); ++b) {
-    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_batch_dims[b])));
+    const int factor = builder.Factor(builder.operand(0).dimension(dot.lhs_batch_dims[b]));
     builder.Operand(0, dot.lhs_batch_dims[b], factor);
     builder.Operand(1, dot.rhs_batch_dims[b], factor);
     builder.Result(0, to++, factor);
@@ -183,8 +179,7 @@ FactorRule DotRule(const Instruction& instruction) {
     }
   }
   for (size_t c = 0; c < dot.lhs_contracting_dims.size(); ++c) {
-    const int factor =
-        builder.Factor(builder.operand(0).dimension(static_cast<int>(dot.lhs_contracting_dims[c])), true);
+    const int factor = builder.Factor(builder.operand(0).dimension(dot.lhs_contracting_dims[c]), true);
     builder.Operand(0, dot.lhs_contracting_dims[c], factor);
     builder.Operand(1, dot.rhs_contracting_dims[c], factor);
   }
@@ -194,9 +189,9 @@ FactorRule DotRule(const Instruction& instruction) {
 // A dimension of the operand of which each `step` elements are one of the result.
 void InSteps(FactorRule& rule, size_t operand, int64_t from, int64_t to, int64_t results, int64_t step) {
   const int factor = rule.AddFactor(results);
-  std::vector<int>& factors = rule.operands[operand][static_cast<size_t>(from)];
+  std::vector<int>& factors = rule.operands[operand][from];
   factors = {factor};
-  rule.results[0][static_cast<size_t>(to)] = {factor};
+  rule.results[0][to] = {factor};
   if (step == 1) return;
   factors.push_back(rule.AddFactor(step));
   rule.factors.back().is_whole = true;
@@ -239,7 +234,7 @@ void NoteRuns(FactorRule& rule, const Instruction& instruction, int dimension, i
     case Opcode::kConcatenate: {
       int64_t start = 0;
       for (size_t i = 0; i < rule.operands.size(); ++i) {
-        const int64_t size = instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
+        const int64_t size = instruction.operand(i)->shape().dimension(dimension);
         note(rule.operands[i], start, size);
         start += size;
       }
@@ -259,7 +254,7 @@ void NoteRuns(FactorRule& rule, const Instruction& instruction, int dimension, i
   }
   int64_t start = 0;
   for (const int64_t end : ends) {
-    if (end > start) rule.factors[static_cast<size_t>(factor)].parts.push_back(end - start);
+    if (end > start) rule.factors[factor].parts.push_back(end - start);
     start = end;
   }
 }
@@ -267,13 +262,12 @@ void NoteRuns(FactorRule& rule, const Instruction& instruction, int dimension, i
 // Of dimensions of these operands results take elements at other places.
 void Shift(FactorRule& rule, const Instruction& instruction, int from, int to, const std::vector<size_t>& operands) {
   int64_t least = instruction.shape().dimension(to);
-  for (const size_t i : operands)
-    least = std::min(least, instruction.operand(static_cast<int>(i))->shape().dimension(from));
+  for (const size_t i : operands) least = std::min(least, instruction.operand(i)->shape().dimension(from));
   if (operands.empty() || least < 2) return;
   const int factor = rule.AddFactor(least);
   rule.factors.back().is_shifted = true;
-  for (const size_t i : operands) rule.operands[i][static_cast<size_t>(from)] = {factor};
-  rule.results[0][static_cast<size_t>(to)] = {factor};
+  for (const size_t i : operands) rule.operands[i][from] = {factor};
+  rule.results[0][to] = {factor};
   if (from == to) NoteRuns(rule, instruction, from, factor);
 }
 
@@ -284,14 +278,13 @@ FactorRule ConvolutionRule(const Instruction& instruction) {
   if (a.batch_group_count == 1) builder.Along(0, labels.input_batch, labels.output_batch);
   if (a.batch_group_count == 1 && a.feature_group_count == 1) {
     builder.Along(1, labels.kernel_output_feature, labels.output_feature);
-    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(labels.input_feature)), true);
+    const int factor = builder.Factor(builder.operand(0).dimension(labels.input_feature), true);
     builder.Operand(0, labels.input_feature, factor);
     builder.Operand(1, labels.kernel_input_feature, factor);
   }
   for (size_t i = 0; i < labels.input_spatial.size() && i < a.window.size(); ++i) {
     const int64_t from = labels.input_spatial[i], to = labels.output_spatial[i];
-    const int64_t size = builder.operand(0).dimension(static_cast<int>(from)),
-                  results = instruction.shape().dimension(static_cast<int>(to));
+    const int64_t size = builder.operand(0).dimension(from), results = instruction.shape().dimension(to);
     const WindowDimension& w = a.window[i];
     if (IsTile(w, size, results)) {
       InSteps(builder.rule(), 0, from, to, results, w.size);
@@ -308,7 +301,7 @@ bool TakesRows(const Instruction& instruction) {
   const Shape& table = instruction.operand(0)->shape();
   if (a.start_index_map.size() != 1 || a.collapsed_slice_dims != a.start_index_map) return false;
   return table.element_type() != ElementType::kPred && table.ElementCount() > instruction.shape().ElementCount() &&
-         table.dimension(static_cast<int>(a.start_index_map[0])) <= INT32_MAX;
+         table.dimension(a.start_index_map[0]) <= INT32_MAX;
 }
 
 std::optional<FactorRule> GatherRule(const Instruction& instruction) {
@@ -321,26 +314,24 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
   size_t at = 0;
   for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
     if (d == a.index_vector_dim) continue;
-    const int factor = builder.Factor(builder.operand(1).dimension(static_cast<int>(d)));
+    const int factor = builder.Factor(builder.operand(1).dimension(d));
     builder.Operand(1, d, factor);
     builder.Result(0, batch_of_result[at++], factor);
     const auto paired = std::ranges::find(a.start_indices_batching_dims, d);
     if (paired == a.start_indices_batching_dims.end()) continue;
-    builder.Operand(0, a.operand_batching_dims[static_cast<size_t>(paired - a.start_indices_batching_dims.begin())],
-                    factor);
+    builder.Operand(0, a.operand_batching_dims[paired - a.start_indices_batching_dims.begin()], factor);
   }
   if (TakesRows(instruction)) {
     const int64_t rows = a.start_index_map[0];
-    const int factor = builder.Factor(builder.operand(0).dimension(static_cast<int>(rows)), true);
-    builder.rule().factors[static_cast<size_t>(factor)].is_indexed = true;
+    const int factor = builder.Factor(builder.operand(0).dimension(rows), true);
+    builder.rule().factors[factor].is_indexed = true;
     builder.Operand(0, rows, factor);
   }
   size_t offset = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
     if (Lists(a.collapsed_slice_dims, d) || Lists(a.operand_batching_dims, d)) continue;
     const int64_t to = a.offset_dims[offset++];
-    if (a.slice_sizes[static_cast<size_t>(d)] == builder.operand(0).dimension(static_cast<int>(d)))
-      builder.Along(0, d, to);
+    if (a.slice_sizes[d] == builder.operand(0).dimension(d)) builder.Along(0, d, to);
   }
   return builder.Take();
 }
@@ -363,12 +354,11 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
     const auto paired = std::ranges::find(a.scatter_indices_batching_dims, d);
     const bool is_batch = paired != a.scatter_indices_batching_dims.end();
     if (!is_batch && !adds) continue;
-    const int factor = builder.Factor(builder.operand(1).dimension(static_cast<int>(d)), !is_batch);
+    const int factor = builder.Factor(builder.operand(1).dimension(d), !is_batch);
     builder.Operand(1, d, factor);
     builder.Operand(2, of_updates, factor);
     if (!is_batch) continue;
-    const int64_t of_array =
-        a.input_batching_dims[static_cast<size_t>(paired - a.scatter_indices_batching_dims.begin())];
+    const int64_t of_array = a.input_batching_dims[paired - a.scatter_indices_batching_dims.begin()];
     builder.Operand(0, of_array, factor);
     builder.Result(0, of_array, factor);
   }
@@ -376,8 +366,8 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
     if (Lists(a.inserted_window_dims, d) || Lists(a.input_batching_dims, d)) continue;
     const int64_t of_updates = a.update_window_dims[window++];
-    const int64_t size = builder.operand(0).dimension(static_cast<int>(d));
-    if (builder.operand(2).dimension(static_cast<int>(of_updates)) != size) continue;
+    const int64_t size = builder.operand(0).dimension(d);
+    if (builder.operand(2).dimension(of_updates) != size) continue;
     const int factor = builder.Factor(size);
     builder.Operand(0, d, factor);
     builder.Operand(2, of_updates, factor);
@@ -399,9 +389,8 @@ std::optional<FactorRule> CollectiveRule(const Instruction& instruction) {
 
 std::optional<FactorRule> WindowRule(const Instruction& instruction) {
   const Window& window = instruction.attributes<WindowAttributes>().window;
-  FactorRule rule = ElementwiseWhere(instruction, [&](int d) {
-    return static_cast<size_t>(d) >= window.size() || IsPoint(window[static_cast<size_t>(d)]);
-  });
+  FactorRule rule = ElementwiseWhere(
+      instruction, [&](int d) { return static_cast<size_t>(d) >= window.size() || IsPoint(window[d]); });
   if (instruction.opcode() != Opcode::kReduceWindow || instruction.operand_count() != 2) return rule;
   for (size_t d = 0; d < window.size(); ++d) {
     const int at = static_cast<int>(d);
@@ -425,8 +414,7 @@ FactorRule BatchRule(const Instruction& instruction, int count) {
 FactorRule SliceRule(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
   const std::vector<SliceDimension>& slices = instruction.attributes<SliceAttributes>().slice;
-  FactorRule rule = ElementwiseWhere(
-      instruction, [&](int d) { return IsWholeSlice(slices[static_cast<size_t>(d)], shape.dimension(d)); });
+  FactorRule rule = ElementwiseWhere(instruction, [&](int d) { return IsWholeSlice(slices[d], shape.dimension(d)); });
   for (size_t d = 0; d < slices.size(); ++d) {
     const int at = static_cast<int>(d);
     const int64_t results = instruction.shape().dimension(at), step = slices[d].stride;
@@ -441,8 +429,7 @@ FactorRule SliceRule(const Instruction& instruction) {
 
 FactorRule PadRule(const Instruction& instruction) {
   const std::vector<PaddingDimension>& padding = instruction.attributes<PadAttributes>().padding;
-  FactorRule rule =
-      ElementwiseWhere(instruction, [&](int d) { return padding[static_cast<size_t>(d)] == PaddingDimension(); });
+  FactorRule rule = ElementwiseWhere(instruction, [&](int d) { return padding[d] == PaddingDimension(); });
   for (size_t d = 0; d < padding.size(); ++d) {
     if (padding[d] != PaddingDimension() && padding[d].interior == 0)
       Shift(rule, instruction, static_cast<int>(d), static_cast<int>(d), {0});
@@ -457,7 +444,7 @@ FactorRule ConcatenateRule(const Instruction& instruction) {
   constexpr int64_t kSmall = 4;
   std::vector<size_t> large;
   for (size_t i = 0; i < rule.operands.size(); ++i) {
-    const Shape& shape = instruction.operand(static_cast<int>(i))->shape();
+    const Shape& shape = instruction.operand(i)->shape();
     if (shape.dimension(along) * kSmall >= instruction.shape().dimension(along)) large.push_back(i);
   }
   Shift(rule, instruction, along, along, large);
@@ -466,8 +453,7 @@ FactorRule ConcatenateRule(const Instruction& instruction) {
 
 FactorRule ReverseRule(const Instruction& instruction) {
   FactorRule rule = ElementwiseWhere(instruction, [](int) { return true; });
-  for (const int64_t d : instruction.dimensions())
-    rule.factors[static_cast<size_t>(rule.results[0][static_cast<size_t>(d)][0])].is_reversed = true;
+  for (const int64_t d : instruction.dimensions()) rule.factors[rule.results[0][d][0]].is_reversed = true;
   return rule;
 }
 
@@ -511,7 +497,7 @@ std::optional<FactorRule> LinearAlgebraRule(const Instruction& instruction) {
     FactorRule::ArrayFactors& factors = arrays.emplace_back(static_cast<size_t>(shape.rank()));
     for (int d = 0; d < batch; ++d) {
       if (d >= shape.rank() || shape.dimension(d) != first.dimension(d)) return false;
-      factors[static_cast<size_t>(d)] = {d};
+      factors[d] = {d};
     }
     return true;
   };
@@ -588,14 +574,13 @@ void LetPad(FactorRule& rule, const Instruction& instruction) {
   const auto look = [&](const ArrayFactors& array, const Shape& shape) {
     for (size_t d = 0; d < array.size(); ++d) {
       for (const int number : array[d]) {
-        FactorRule::Factor& factor = rule.factors[static_cast<size_t>(number)];
-        const bool is_all = factor.is_shifted || factor.size == shape.dimension(static_cast<int>(d));
+        FactorRule::Factor& factor = rule.factors[number];
+        const bool is_all = factor.is_shifted || factor.size == shape.dimension(d);
         if (array[d].size() > 1 || !is_all) factor.may_pad = false;
       }
     }
   };
-  for (size_t i = 0; i < rule.operands.size(); ++i)
-    look(rule.operands[i], instruction.operand(static_cast<int>(i))->shape());
+  for (size_t i = 0; i < rule.operands.size(); ++i) look(rule.operands[i], instruction.operand(i)->shape());
   const std::vector<const Shape*> leaves = FlattenTuple(instruction.shape());
   for (size_t i = 0; i < rule.results.size(); ++i) look(rule.results[i], *leaves[i]);
 }
@@ -612,7 +597,7 @@ DimensionShift ShiftOfWindow(const WindowDimension& w, int64_t results) {
 
 DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimension) {
   const size_t at = static_cast<size_t>(dimension);
-  const auto results = [&](int64_t d) { return instruction.shape().dimension(static_cast<int>(d)); };
+  const auto results = [&](int64_t d) { return instruction.shape().dimension(d); };
   switch (instruction.opcode()) {
     case Opcode::kSlice: {
       const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[at];
@@ -631,8 +616,7 @@ DimensionShift ShiftOf(const Instruction& instruction, size_t operand, int dimen
     }
     default: {
       DimensionShift shift{results(dimension)};
-      for (size_t i = 0; i < operand; ++i)
-        shift.low += instruction.operand(static_cast<int>(i))->shape().dimension(dimension);
+      for (size_t i = 0; i < operand; ++i) shift.low += instruction.operand(i)->shape().dimension(dimension);
       return shift;
     }
   }
@@ -665,7 +649,7 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
   if (auto* const slice = std::get_if<SliceAttributes>(&attributes)) {
     for (int d = 0; d < result.rank(); ++d) {
       if (operands[0].dimension(d) != instruction.operand(0)->shape().dimension(d))
-        slice->slice[static_cast<size_t>(d)].limit = operands[0].dimension(d);
+        slice->slice[d].limit = operands[0].dimension(d);
     }
   } else if (auto* const call = std::get_if<CustomCallAttributes>(&attributes)) {
     for (size_t i = 0; call->operand_layout_constraints && i < operands.size(); ++i) {
@@ -676,7 +660,7 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
     moving->dynamic_slice_sizes.assign(result.dimensions().begin(), result.dimensions().end());
   } else if (auto* const gather = std::get_if<GatherAttributes>(&attributes)) {
     for (int d = 0; d < operands[0].rank(); ++d) {
-      int64_t& size = gather->slice_sizes[static_cast<size_t>(d)];
+      int64_t& size = gather->slice_sizes[d];
       if (operands[0].dimension(d) == instruction.operand(0)->shape().dimension(d)) continue;
       const bool is_one = Lists(gather->operand_batching_dims, d) || Lists(gather->collapsed_slice_dims, d);
       if (!is_one) size = operands[0].dimension(d);

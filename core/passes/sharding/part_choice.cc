@@ -55,12 +55,12 @@ class PartChoice {
     int64_t gain = 0, cost = 0;  // elements that need not move, and that have to
   };
 
-  ShardingNode& Node(int node) { return graph_.nodes[static_cast<size_t>(node)]; }
+  ShardingNode& Node(int node) { return graph_.nodes[node]; }
   const Atoms& AtomsAt(size_t key) const {
     const auto [node, d] = places_[key];
     return graph_.nodes[node].tiling.dimensions[d];
   }
-  size_t Key(int node, size_t d) const { return first_[static_cast<size_t>(node)] + d; }
+  size_t Key(int node, size_t d) const { return first_[node] + d; }
   // That a device has.
   int64_t Elements(size_t key) const {
     const ShardingNode& node = graph_.nodes[places_[key].first];
@@ -102,14 +102,13 @@ class PartChoice {
       const auto spread = [&](const ShardingRelation& relation) {
         if (!relation.rule.is_elementwise) return;
         const std::vector<Joined> members = MembersOf(relation);
-        const auto from =
-            std::ranges::find_if(members, [&](const Joined& each) { return pinned_[static_cast<size_t>(each.node)]; });
+        const auto from = std::ranges::find_if(members, [&](const Joined& each) { return pinned_[each.node]; });
         if (from == members.end()) return;
         for (const Joined& member : members) {
-          if (pinned_[static_cast<size_t>(member.node)] ||
+          if (pinned_[member.node] ||
               !std::ranges::equal(Node(member.node).shape.dimensions(), Node(from->node).shape.dimensions()))
             continue;
-          changed = pinned_[static_cast<size_t>(member.node)] = true;
+          changed = pinned_[member.node] = true;
         }
       };
       for (const ShardingRelation& relation : graph_.relations) spread(relation);
@@ -134,7 +133,7 @@ class PartChoice {
 
   void Unite(const ShardingRelation& relation) {
     for (const auto& [factor, keys] : Alone(relation)) {
-      if (Moves(relation.rule.factors[static_cast<size_t>(factor)])) continue;
+      if (Moves(relation.rule.factors[factor])) continue;
       for (const size_t a : keys) {
         for (const size_t b : keys) {
           if (a < b && MayBeCut(a) && MayBeCut(b) && AtomsAt(a) == AtomsAt(b)) parents_[ClassOf(a)] = ClassOf(b);
@@ -154,7 +153,7 @@ class PartChoice {
     const std::vector<Joined> members = MembersOf(relation);
     for (const Joined& member : members) {
       for (const FactorRule::ArrayFactors::Run& run : member.array->runs) {
-        const IntList& parts = relation.rule.factors[static_cast<size_t>(run.factor)].parts;
+        const IntList& parts = relation.rule.factors[run.factor].parts;
         const size_t key = Key(member.node, run.dimension);
         const bool is_all = parts.size() > 1 && std::accumulate(parts.begin(), parts.end(), int64_t{0}) == run.size;
         if (!is_all || !MayBeCut(key)) continue;
@@ -190,9 +189,9 @@ class PartChoice {
       const std::vector<int>& factors = (*member.array)[d];
       const size_t key = Key(member.node, d);
       if (factors.size() < 2 || !MayBeCut(key)) continue;
-      const auto at = std::ranges::find_if(factors, [&](int f) { return !guessed[static_cast<size_t>(f)].empty(); });
-      if (at == factors.end() || !exact[static_cast<size_t>(*at)].empty()) continue;
-      if (guessed[static_cast<size_t>(*at)] != AtomsAt(key)) continue;
+      const auto at = std::ranges::find_if(factors, [&](int f) { return !guessed[f].empty(); });
+      if (at == factors.end() || !exact[*at].empty()) continue;
+      if (guessed[*at] != AtomsAt(key)) continue;
       const bool is_cut = std::ranges::any_of(members, [&](const Joined& other) {
         const std::vector<std::vector<int>>& all = other.array->dimensions;
         const auto in = std::ranges::find_if(all, [&](const auto& each) { return !each.empty() && each[0] == *at; });
@@ -232,8 +231,7 @@ class PartChoice {
       if (wanted.gain <= wanted.cost || wanted.ends.size() < 2) continue;
       Atoms atoms = InParts(key, PartsBetween({wanted.ends.begin(), wanted.ends.end()}));
       const auto [node, d] = places_[key];
-      if (graph_.mesh.Fits(atoms, graph_.nodes[node].shape.dimension(static_cast<int>(d))))
-        chosen[key] = std::move(atoms);
+      if (graph_.mesh.Fits(atoms, graph_.nodes[node].shape.dimension(d))) chosen[key] = std::move(atoms);
     }
     for (size_t key = 0; key < parents_.size(); ++key) {
       const auto atoms = chosen.find(ClassOf(key));

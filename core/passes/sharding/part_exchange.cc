@@ -50,7 +50,7 @@ std::vector<IntList> UnitsByPlace(const MeshAtoms& mesh, const Atoms& atoms, int
     int64_t start = place / count * (whole / lead);
     for (const int64_t part : parts) {
       const int64_t own = part / count, first = start + place % count * own;
-      for (int64_t k = 0; k < own; k += unit) units[static_cast<size_t>(place)].push_back((first + k) / unit);
+      for (int64_t k = 0; k < own; k += unit) units[place].push_back((first + k) / unit);
       start += part;
     }
   }
@@ -90,7 +90,7 @@ Instruction* TileExchange::BetweenParts(Expansion into, Instruction* tile, int d
   const std::vector<IntList> has = UnitsByPlace(mesh_, from, whole, unit), wants = UnitsByPlace(mesh_, to, whole, unit);
   const IntList places = mesh_.Places(atoms);
   const auto by_device = [&](const IntList& by_place) {
-    return Transformed(places, [&](const int64_t place) { return by_place[static_cast<size_t>(place)]; });
+    return Transformed(places, [&](const int64_t place) { return by_place[place]; });
   };
   const ExchangeRounds rounds = RoundsOf(has, wants);
   std::vector<Instruction*> pieces{tile};
@@ -99,10 +99,8 @@ Instruction* TileExchange::BetweenParts(Expansion into, Instruction* tile, int d
     CollectivePermuteAttributes pairs;
     pairs.channel_id = 1;
     for (const ExchangeRounds::Move& move : round) {
-      starts[static_cast<size_t>(move.from)] = move.unit;
-      for (const IntList& group : groups)
-        pairs.source_target_pairs.emplace_back(group[static_cast<size_t>(move.from)],
-                                               group[static_cast<size_t>(move.to)]);
+      starts[move.from] = move.unit;
+      for (const IntList& group : groups) pairs.source_target_pairs.emplace_back(group[move.from], group[move.to]);
     }
     std::ranges::sort(pairs.source_target_pairs);
     Instruction* const part = PartAt(into, tile, dimension, unit, by_device(starts));
@@ -120,7 +118,7 @@ Instruction* TileExchange::PartAt(Expansion into, Instruction* value, int dimens
   if (same) return into.Slice(value, dimension, numbers[0] * size, (numbers[0] + 1) * size);
   for (int64_t& number : numbers) number *= size;
   std::vector<IntList> starts(static_cast<size_t>(value->shape().rank()));
-  starts[static_cast<size_t>(dimension)] = std::move(numbers);
+  starts[dimension] = std::move(numbers);
   Shape part = value->shape();
   part.set_dimension(dimension, size);
   return CutAt(into, value, part, starts);

@@ -185,7 +185,7 @@ Instruction* Partitioner::FirstTile(Frame& frame, Value& value) {
 // Null: tiles have to change places.
 Instruction* Partitioner::MakeReversed(Frame& frame, const Value& value, const Tiling& tiling) {
   for (const int64_t d : value.reversal->dimensions()) {
-    if (!tiling.dimensions[static_cast<size_t>(d)].empty()) return nullptr;
+    if (!tiling.dimensions[d].empty()) return nullptr;
   }
   Instruction* const tile = Get(frame, *value.reversed, tiling);
   return EmitTile(frame, *value.reversal, {tile}, tile->shape());
@@ -199,7 +199,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   const Shape tile = graph_.mesh.TileShape(value.whole, tiling);
   const bool is_iota = source.opcode() == Opcode::kIota;
   const int64_t along = is_iota ? source.attributes<IotaAttributes>().iota_dimension : 0;
-  const Atoms cut = is_iota ? tiling.dimensions[static_cast<size_t>(along)] : Atoms();
+  const Atoms cut = is_iota ? tiling.dimensions[along] : Atoms();
   if (graph_.mesh.PartsAt(cut) < cut.size()) return nullptr;
   if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
     return frame.into.Add(source.CloneWith(std::move(operands), tile));
@@ -209,11 +209,11 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
     return frame.into.SpreadAs(frame.into.Constant(*same), tile);
   }
   constexpr int64_t kMostNumbers = int64_t{1} << 31;
-  if (value.whole.dimension(static_cast<int>(along)) >= kMostNumbers) return nullptr;
+  if (value.whole.dimension(along) >= kMostNumbers) return nullptr;
   Shape numbers = tile;
   numbers.set_element_type(ElementType::kS32);
   IntList starts = graph_.mesh.Places(cut);
-  for (int64_t& start : starts) start *= tile.dimension(static_cast<int>(along));
+  for (int64_t& start : starts) start *= tile.dimension(along);
   Instruction* const own = frame.into.Add(source.CloneWith({}, numbers));
   Instruction* const start = frame.into.SpreadAs(exchange_->OfDevice(frame.into, starts), numbers);
   return frame.into.Converted(frame.into.Plus(own, start), tile.element_type());
@@ -247,7 +247,7 @@ namespace {
 Sharding AnswerIn(const ShardingGraph& graph, const ShardingScope& scope, const Instruction* array) {
   if (const auto own = scope.nodes.find(array); own != scope.nodes.end()) {
     if (!scope.manual.empty()) return {};
-    return graph.mesh.ToSharding(graph.nodes[static_cast<size_t>(own->second.at(0))].tiling);
+    return graph.mesh.ToSharding(graph.nodes[own->second.at(0)].tiling);
   }
   for (const auto& [caller, scopes] : scope.inner) {
     for (const auto& inner : scopes) {
@@ -339,7 +339,7 @@ void AppendShardings(const ShardingGraph& graph, const ShardingScope& scope, int
     const std::vector<int>& nodes = scope.of(instruction.get());
     const bool passes = instruction->opcode() == Opcode::kTuple || instruction->opcode() == Opcode::kGetTupleElement;
     for (size_t i = 0; i < nodes.size() && !passes; ++i) {
-      const ShardingNode& node = graph.nodes[static_cast<size_t>(nodes[i])];
+      const ShardingNode& node = graph.nodes[nodes[i]];
       if (!node.shape.IsArray()) continue;
       const std::string element = nodes.size() == 1 ? "" : fmt::format("#{}", i);
       text += fmt::format("{}{}{} = {} {} {}: {} each\n", indent, instruction->name(), element, node.shape.ToString(),
@@ -360,7 +360,7 @@ std::string ArraysText(const ShardingGraph& graph) {
   std::string text;
   AppendShardings(graph, *graph.entry, 0, text);
   for (size_t i = 0; i < graph.results.size(); ++i) {
-    const ShardingNode& node = graph.nodes[static_cast<size_t>(graph.results[i])];
+    const ShardingNode& node = graph.nodes[graph.results[i]];
     text += fmt::format("result {} = {} {}\n", i, node.shape.ToString(), graph.mesh.Text(node.tiling));
   }
   return text;

@@ -42,7 +42,7 @@ class Partitioner {
     std::unordered_map<const Instruction*, std::vector<ValuePtr>> values;  // by leaf
   };
 
-  const ShardingNode& Node(int node) const { return graph_.nodes[static_cast<size_t>(node)]; }
+  const ShardingNode& Node(int node) const { return graph_.nodes[node]; }
   void EnterParameter(Frame& frame, const Instruction& parameter);
   void Leave(Frame& frame, const Instruction& root);
   ValuePtr Made(Instruction* tile, Shape whole, Tiling tiling) const;

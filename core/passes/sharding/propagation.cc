@@ -78,7 +78,7 @@ class Propagation {
   int64_t LastChange(const ShardingRelation& relation) const {
     int64_t last = 0;
     for (const auto* nodes : {&relation.operands, &relation.results}) {
-      for (const int node : *nodes) last = std::max(last, node < 0 ? 0 : changed_[static_cast<size_t>(node)]);
+      for (const int node : *nodes) last = std::max(last, node < 0 ? 0 : changed_[node]);
     }
     return last;
   }
@@ -92,7 +92,7 @@ class Propagation {
       for (Member& member : members) {
         if (!Extend(relation.rule, member, factor, wanted)) continue;
         changed = true;
-        changed_[static_cast<size_t>(member.node - graph_.nodes.data())] = ++changes_;
+        changed_[member.node - graph_.nodes.data()] = ++changes_;
         member.atoms = AtomsOf(relation.rule, *member.array, *member.node);
       }
     }
@@ -109,7 +109,7 @@ class Propagation {
     const auto add = [&](const std::vector<int>& nodes, const std::vector<FactorRule::ArrayFactors>& arrays) {
       for (size_t i = 0; i < nodes.size(); ++i) {
         if (nodes[i] < 0) continue;
-        ShardingNode& node = graph_.nodes[static_cast<size_t>(nodes[i])];
+        ShardingNode& node = graph_.nodes[nodes[i]];
         members.push_back({&node, &arrays[i], AtomsOf(relation.rule, arrays[i], node)});
       }
     };
@@ -124,8 +124,7 @@ class Propagation {
     for (int factor = 0; factor < static_cast<int>(relation.rule.factors.size()); ++factor) {
       int64_t largest = -1;
       for (const Member& member : members) {
-        if (!member.atoms[static_cast<size_t>(factor)].empty())
-          largest = std::max(largest, member.node->shape.ElementCount());
+        if (!member.atoms[factor].empty()) largest = std::max(largest, member.node->shape.ElementCount());
       }
       if (largest >= 0) order.emplace_back(-largest, factor);
     }
@@ -138,24 +137,24 @@ class Propagation {
   static Atoms Longest(const std::vector<Member>& members, int factor) {
     const Member* best = nullptr;
     for (const Member& member : members) {
-      const size_t length = member.atoms[static_cast<size_t>(factor)].size();
-      const size_t known = best == nullptr ? 0 : best->atoms[static_cast<size_t>(factor)].size();
+      const size_t length = member.atoms[factor].size();
+      const size_t known = best == nullptr ? 0 : best->atoms[factor].size();
       const bool larger = best != nullptr && member.node->shape.ElementCount() > best->node->shape.ElementCount();
       if (length > known || (length == known && length > 0 && larger)) best = &member;
     }
-    return best == nullptr ? Atoms() : best->atoms[static_cast<size_t>(factor)];
+    return best == nullptr ? Atoms() : best->atoms[factor];
   }
 
   // What no member has otherwise: each member's atoms begin it, or it begins them; no member uses its atoms elsewhere.
   Atoms Agreed(const std::vector<Member>& members, int factor) const {
     Atoms wanted = Longest(members, factor);
     for (const Member& member : members) {
-      const Atoms& own = member.atoms[static_cast<size_t>(factor)];
+      const Atoms& own = member.atoms[factor];
       if (!IsPrefix(own, wanted)) return {};
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
       const bool taken = std::ranges::any_of(members, [&](const Member& member) {
-        const bool here = Contains(member.atoms[static_cast<size_t>(factor)], wanted[i]);
+        const bool here = Contains(member.atoms[factor], wanted[i]);
         return !here && (member.node->tiling.Uses(wanted[i]) || Contains(member.node->kept_out, wanted[i]));
       });
       if (!taken || graph_.mesh.IsParts(wanted[i])) continue;
@@ -196,22 +195,20 @@ class Propagation {
   bool CanLie(const FactorRule& rule, const Member& member, int factor, size_t dimension, const Tiling& tiling,
               const std::vector<Atoms>& atoms) const {
     const ShardingNode& node = *member.node;
-    const FactorRule::Factor& of = rule.factors[static_cast<size_t>(factor)];
-    const Atoms &more = tiling.dimensions[dimension], &own = atoms[static_cast<size_t>(factor)];
+    const FactorRule::Factor& of = rule.factors[factor];
+    const Atoms &more = tiling.dimensions[dimension], &own = atoms[factor];
     if (!IsPrefix(node.tiling.dimensions[dimension], more)) return false;
     const bool in_parts = graph_.mesh.PartsAt(more) < more.size();
     if (in_parts && node.must_divide) return false;
-    const int64_t all = of.may_pad ? node.shape.dimension(static_cast<int>(dimension)) : of.size;
+    const int64_t all = of.may_pad ? node.shape.dimension(dimension) : of.size;
     // A part with too few elements for an axis is not cut along a part of the axis.
     if (all == 0 || (of.is_shifted && all < graph_.mesh.SizeOf(own))) return false;
-    if (in_parts && !graph_.mesh.Fits(more, node.shape.dimension(static_cast<int>(dimension)))) return false;
+    if (in_parts && !graph_.mesh.Fits(more, node.shape.dimension(dimension))) return false;
     const bool pads = of.may_pad && !node.must_divide && !in_parts;
     if (pads ? all < graph_.mesh.SizeOf(own) : !graph_.mesh.Divides(own, all)) return false;
     if ((*member.array)[dimension].size() == 1) return true;
     const std::vector<Atoms> read = FactorAtoms(graph_.mesh, rule, *member.array, tiling);
-    return std::ranges::all_of((*member.array)[dimension], [&](int each) {
-      return read[static_cast<size_t>(each)] == atoms[static_cast<size_t>(each)];
-    });
+    return std::ranges::all_of((*member.array)[dimension], [&](int each) { return read[each] == atoms[each]; });
   }
 
   ShardingGraph& graph_;

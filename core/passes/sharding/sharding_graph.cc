@@ -31,8 +31,7 @@ void Merge(Atoms& into, const Atoms& from) {
 FactorRule IdentityRule(const Shape& shape) {
   FactorRule rule;
   rule.operands.emplace_back(static_cast<size_t>(shape.rank()));
-  for (int d = 0; d < shape.rank(); ++d)
-    rule.operands[0][static_cast<size_t>(d)] = {rule.AddFactor(shape.dimension(d))};
+  for (int d = 0; d < shape.rank(); ++d) rule.operands[0][d] = {rule.AddFactor(shape.dimension(d))};
   for (FactorRule::Factor& factor : rule.factors) factor.may_pad = true;
   rule.results = rule.operands;
   rule.is_elementwise = true;
@@ -84,14 +83,14 @@ class GraphBuilder {
   }
 
  private:
-  ShardingNode& Node(int node) { return graph_.nodes[static_cast<size_t>(node)]; }
+  ShardingNode& Node(int node) { return graph_.nodes[node]; }
 
   int NewNode(const Shape& shape, const Atoms& kept_out) {
     ShardingNode node;
     node.shape = shape;
     node.tiling = node.said = WholeTiling(shape.rank());
     node.is_open.resize(static_cast<size_t>(shape.rank()));
-    for (int d = 0; d < shape.rank(); ++d) node.is_open[static_cast<size_t>(d)] = !shape.is_dynamic_dimension(d);
+    for (int d = 0; d < shape.rank(); ++d) node.is_open[d] = !shape.is_dynamic_dimension(d);
     node.kept_out = kept_out;
     graph_.nodes.push_back(std::move(node));
     return static_cast<int>(graph_.nodes.size()) - 1;
@@ -115,9 +114,9 @@ class GraphBuilder {
     for (size_t d = 0; d < tiling->dimensions.size(); ++d) {
       const DimensionSharding& said = sharding.dimensions[d];
       Atoms atoms;
-      const int64_t size = node.shape.dimension(static_cast<int>(d));
+      const int64_t size = node.shape.dimension(d);
       for (const int atom : tiling->dimensions[d]) {
-        if (node.shape.is_dynamic_dimension(static_cast<int>(d)) || Contains(manual, atom)) break;
+        if (node.shape.is_dynamic_dimension(d) || Contains(manual, atom)) break;
         atoms.push_back(atom);
         if (!node.must_divide ? size >= graph_.mesh.SizeOf(atoms) : graph_.mesh.Divides(atoms, size)) continue;
         atoms.pop_back();
@@ -158,7 +157,7 @@ class GraphBuilder {
                                  kMaxInlinedInstructions);
       }
       if (instruction->opcode() == Opcode::kParameter) {
-        scope.nodes[instruction.get()] = parameters[static_cast<size_t>(instruction->parameter_number())];
+        scope.nodes[instruction.get()] = parameters[instruction->parameter_number()];
       } else {
         VXLA_ASSIGN_OR_RETURN(scope.nodes[instruction.get()], NodesOf(scope, *instruction));
       }
@@ -303,13 +302,13 @@ class GraphBuilder {
     std::vector<std::vector<int>> parameters;
     std::vector<int>& entering = scope.entering[&call];
     for (size_t i = 0; i < call.operands().size(); ++i) {
-      const Instruction* const operand = call.operand(static_cast<int>(i));
+      const Instruction* const operand = call.operand(i);
       entering.push_back(NewNode(operand->shape(), scope.manual));
       Node(entering.back()).must_divide = true;
       State(entering.back(), said.in[i]);
       Merge(Node(entering.back()).kept_out, manual);  // these cut it as is said, no further
       RelateEqual(scope.of(operand), {entering.back()});
-      const Shape& tile = body.parameter(static_cast<int64_t>(i))->shape();
+      const Shape& tile = body.parameter(i)->shape();
       parameters.push_back({NewNode(tile, manual)});
       Relate(TileRule(operand->shape(), tile), {entering.back()}, parameters.back());
     }

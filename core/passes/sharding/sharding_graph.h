@@ -93,7 +93,7 @@ std::vector<T> OfElement(const Instruction& element, const std::vector<T>& all) 
   const std::vector<Shape>& elements = element.operand(0)->shape().tuple_elements();
   auto first = all.begin();
   for (int64_t i = 0; i < element.attributes<GetTupleElementAttributes>().index; ++i)
-    first += std::ssize(FlattenTuple(elements[static_cast<size_t>(i)]));
+    first += std::ssize(FlattenTuple(elements[i]));
   return {first, first + std::ssize(FlattenTuple(element.shape()))};
 }
 

@@ -32,7 +32,7 @@ std::vector<Group> GroupsOf(const Module& module, const StatedShardings& stated)
   for (size_t i = 0; i < stated.parameters.size(); ++i) {
     const std::optional<ArraySharding>& said = stated.parameters[i];
     if (!said) continue;
-    const Shape& shape = module.entry()->parameter(static_cast<int64_t>(i))->shape();
+    const Shape& shape = module.entry()->parameter(i)->shape();
     Atoms atoms = AtomsOf(mesh, *said);
     if (atoms.empty() || std::ranges::any_of(groups, [&](const Group& group) { return group.Has(shape, *said); }))
       continue;
@@ -51,7 +51,7 @@ void Place(ArraySharding& sharding, bool first) {
 StatedShardings With(const Module& module, StatedShardings stated, const Group& group) {
   for (size_t i = 0; i < stated.parameters.size(); ++i) {
     std::optional<ArraySharding>& said = stated.parameters[i];
-    if (said) Place(*said, group.Has(module.entry()->parameter(static_cast<int64_t>(i))->shape(), *said));
+    if (said) Place(*said, group.Has(module.entry()->parameter(i)->shape(), *said));
   }
   const std::vector<const Shape*> leaves = FlattenTuple(module.entry()->root()->shape());
   for (size_t i = 0; i < stated.results.size() && i < leaves.size(); ++i) {

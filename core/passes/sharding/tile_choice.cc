@@ -49,8 +49,8 @@ class AtomChoice {
   // Where devices need more than is beside their tiles, these are larger, or each part of what the operation puts
   // together, or takes from, is divided.
   void Shift(int factor) {
-    Atoms& atoms = atoms_[static_cast<size_t>(factor)];
-    const IntList& parts = rule_.factors[static_cast<size_t>(factor)].parts;
+    Atoms& atoms = atoms_[factor];
+    const IntList& parts = rule_.factors[factor].parts;
     const auto fits = [&](const IntList& all) {
       const int64_t count = mesh_.SizeOf(atoms);
       return std::ranges::all_of(all, [count](int64_t part) { return part % count == 0; });
@@ -74,12 +74,12 @@ class AtomChoice {
 
   // Of a shifted factor: whether devices need nothing but what is beside their tiles.
   bool ReachesNext(int factor) const {
-    const int64_t count = mesh_.SizeOf(atoms_[static_cast<size_t>(factor)]);
+    const int64_t count = mesh_.SizeOf(atoms_[factor]);
     for (size_t i = 0; i < rule_.operands.size(); ++i) {
       for (size_t d = 0; d < rule_.operands[i].size(); ++d) {
         if (std::ranges::find(rule_.operands[i][d], factor) == rule_.operands[i][d].end()) continue;
         const int dimension = static_cast<int>(d);
-        const int64_t whole = instruction_.operand(static_cast<int>(i))->shape().dimension(dimension);
+        const int64_t whole = instruction_.operand(i)->shape().dimension(dimension);
         const DimensionShift shift = ShiftOf(instruction_, i, dimension);
         const std::optional<TileSource> source = SourceOf(shift, CeilDivide(shift.results, count));
         if (!source || !TileExchange::ReachesNext(CeilDivide(whole, count), count, whole, *source)) return false;
@@ -130,8 +130,7 @@ std::vector<Atoms> Partitioner::ChooseAtoms(const Frame& frame, const Instructio
     AtomChoice asked(graph_.mesh, instruction, rule);
     for (const int i : order) {
       for (size_t k = 0; i == kResults && k < nodes.size(); ++k) asked.Ask(rule.results[k], Node(nodes[k]).tiling);
-      if (i != kResults)
-        asked.Ask(rule.operands[static_cast<size_t>(i)], *frame.values.at(instruction.operand(i))[0]->tiling());
+      if (i != kResults) asked.Ask(rule.operands[i], *frame.values.at(instruction.operand(i))[0]->tiling());
     }
     return asked.Take();
   };
@@ -188,9 +187,7 @@ int64_t Partitioner::SharersOf(const Frame& frame, const Instruction& array, con
     for (size_t k = 0; k < nodes.size(); ++k) choice.Ask(rule->results[k], Node(nodes[k]).tiling);
     const std::vector<Atoms> atoms = choice.Take();
     for (size_t i = 0; i < rule->operands.size(); ++i) {
-      if (user->operand(static_cast<int>(i)) != &array ||
-          ArrayTiling(graph_.mesh, *rule, rule->operands[i], atoms) != wanted)
-        continue;
+      if (user->operand(i) != &array || ArrayTiling(graph_.mesh, *rule, rule->operands[i], atoms) != wanted) continue;
       ++sharers;
       break;
     }
@@ -202,7 +199,7 @@ int64_t Partitioner::CostOf(const Frame& frame, const Instruction& instruction, 
                             const std::vector<Atoms>& atoms) {
   int64_t cost = 0;
   for (size_t i = 0; i < rule.operands.size(); ++i) {
-    const Instruction* const operand = instruction.operand(static_cast<int>(i));
+    const Instruction* const operand = instruction.operand(i);
     const Value& value = *frame.values.at(operand)[0];
     const Tiling wanted = ArrayTiling(graph_.mesh, rule, rule.operands[i], atoms);
     const bool is_there = std::ranges::any_of(value.tiles, [&](const auto& tile) { return tile.first == wanted; });
@@ -236,7 +233,7 @@ Tiling Partitioner::JoinedTiling(const FactorRule& rule, const std::vector<Atoms
     const Atoms &has = made.dimensions[d], &asked = node.tiling.dimensions[d];
     if (has.size() > asked.size() || !std::equal(has.begin(), has.end(), asked.begin())) continue;
     const auto rest = std::span(asked).subspan(has.size());
-    if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(static_cast<int>(d)))) continue;
+    if (!has.empty() && !graph_.mesh.Divides(asked, node.shape.dimension(d))) continue;
     const bool is_joined =
         std::ranges::all_of(rest, [&](int atom) { return graph_.mesh.IsParts(atom) || Contains(made.addends, atom); });
     if (is_joined) wanted.dimensions[d] = asked;
@@ -253,9 +250,7 @@ bool Partitioner::KeepsGroups(const Instruction& collective, const std::vector<A
   for (const Atoms& each : atoms) used.insert(used.end(), each.begin(), each.end());
   if (!Has(collective.opcode(), Trait::kMeets) || used.empty()) return true;
   const IntList places = graph_.mesh.Places(used);
-  const auto place = [&](int64_t device) {
-    return device < std::ssize(places) ? places[static_cast<size_t>(device)] : -1;
-  };
+  const auto place = [&](int64_t device) { return device < std::ssize(places) ? places[device] : -1; };
   if (const auto* const pairs = std::get_if<CollectivePermuteAttributes>(&collective.attributes())) {
     return pairs->channel_id.has_value() && std::ranges::all_of(pairs->source_target_pairs, [&](const auto& pair) {
              return place(pair.first) == place(pair.second);

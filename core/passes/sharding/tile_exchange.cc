@@ -116,7 +116,7 @@ Instruction* TileExchange::Shifted(Expansion into, Instruction* tile, int dimens
   tile = into.Padded(tile, dimension, reach.low - reach.given_low, reach.high - reach.given_high);
   if (own == step) return into.Slice(tile, dimension, reach.low - low, reach.low - low + size);
   std::vector<IntList> starts(static_cast<size_t>(tile->shape().rank()));
-  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  IntList& start = starts[dimension] = mesh_.Places(atoms);
   for (int64_t& place : start) place = place * (step - own) - low + reach.low;
   Shape part = tile->shape();
   part.set_dimension(dimension, size);
@@ -136,8 +136,7 @@ Instruction* TileExchange::Mirrored(Expansion into, Instruction* tile, int dimen
     pairs.channel_id = 1;
     for (const IntList& group : mesh_.Groups(atoms)) {
       for (int64_t place = 0; place + further < count; ++place)
-        pairs.source_target_pairs.emplace_back(group[static_cast<size_t>(count - 1 - place - further)],
-                                               group[static_cast<size_t>(place)]);
+        pairs.source_target_pairs.emplace_back(group[count - 1 - place - further], group[place]);
     }
     std::ranges::sort(pairs.source_target_pairs);
     return into.Add(Opcode::kCollectivePermute, part->shape(), {part}, std::move(pairs));
@@ -153,7 +152,7 @@ Instruction* TileExchange::ShiftedWhole(Expansion into, Instruction* array, int 
   Shape part = array->shape();
   const int64_t last = part.dimension(dimension) + size;
   std::vector<IntList> starts(static_cast<size_t>(part.rank()));
-  IntList& start = starts[static_cast<size_t>(dimension)] = mesh_.Places(atoms);
+  IntList& start = starts[dimension] = mesh_.Places(atoms);
   for (int64_t& place : start) place = std::clamp<int64_t>(place * size - low + size, 0, last);
   part.set_dimension(dimension, size);
   return CutAt(into, into.Padded(array, dimension, size, size), part, starts);
@@ -199,12 +198,12 @@ Instruction* TileExchange::Cut(Expansion into, Instruction* whole, const Shardin
   for (size_t d = 0; d < starts.size(); ++d) {
     if (sharding.tiles[d] == 1) continue;
     starts[d] = sharding.TileNumbers(d);
-    for (int64_t& start : starts[d]) start *= tile->dimension(static_cast<int>(d));
+    for (int64_t& start : starts[d]) start *= tile->dimension(d);
   }
   Instruction* const cut = *tile == whole->shape() ? whole : CutAt(into, whole, *tile, starts);
   if (sharding.addends == 1) return cut;
   IntList is_first(sharding.devices.size(), 0);
-  for (const IntList& group : sharding.GroupsOfAddends()) is_first[static_cast<size_t>(group[0])] = 1;
+  for (const IntList& group : sharding.GroupsOfAddends()) is_first[group[0]] = 1;
   return OnlyOn(into, is_first, cut, into.Zero(cut->shape().element_type()));
 }
 
@@ -263,8 +262,8 @@ Instruction* TileExchange::Spread(Expansion into, Instruction* tile, const Shape
     const std::span<const int> rest = Rest(to.dimensions[d], from.dimensions[d]);
     if (rest.empty() || !ContainsAll(to.addends, rest) || !IsEven(whole, from, d)) continue;
     Shape shape = tile->shape();
-    const int64_t size = shape.dimension(static_cast<int>(d));
-    shape.set_dimension(static_cast<int>(d), size * mesh_.SizeOf(rest));
+    const int64_t size = shape.dimension(d);
+    shape.set_dimension(d, size * mesh_.SizeOf(rest));
     IntList starts = mesh_.Places(rest);
     for (int64_t& start : starts) start *= size;
     Instruction* const zero = into.Zero(shape.element_type());
@@ -290,18 +289,18 @@ Instruction* TileExchange::Permute(Expansion into, Instruction* tile, Tiling& fr
   for (Atoms* const atoms : {&had, &wanted}) atoms->insert(atoms->end(), from.addends.begin(), from.addends.end());
   const IntList has = mesh_.Places(had), wants = mesh_.Places(wanted);
   std::vector<IntList> holders(static_cast<size_t>(mesh_.SizeOf(had)));
-  for (size_t d = 0; d < has.size(); ++d) holders[static_cast<size_t>(has[d])].push_back(static_cast<int64_t>(d));
+  for (size_t d = 0; d < has.size(); ++d) holders[has[d]].push_back(d);
   CollectivePermuteAttributes pairs;
   pairs.channel_id = 1;
   // Who has it already keeps it.
   for (size_t d = 0; d < has.size(); ++d) {
     if (has[d] != wants[d]) continue;
-    std::erase(holders[static_cast<size_t>(has[d])], static_cast<int64_t>(d));
+    std::erase(holders[has[d]], static_cast<int64_t>(d));
     pairs.source_target_pairs.emplace_back(d, d);
   }
   for (size_t d = 0; d < has.size(); ++d) {
     if (has[d] == wants[d]) continue;
-    IntList& left = holders[static_cast<size_t>(wants[d])];
+    IntList& left = holders[wants[d]];
     pairs.source_target_pairs.emplace_back(left.front(), d);
     left.erase(left.begin());
   }
@@ -330,12 +329,12 @@ Instruction* TileExchange::AllToAll(Expansion into, Instruction* tile, int joine
     permutation.push_back(d < split ? d : d + 1);
   }
   tile = into.Transposed(tile, permutation);
-  sizes[static_cast<size_t>(joined)] *= count;
+  sizes[joined] *= count;
   return into.Reshaped(tile, sizes);
 }
 
 bool TileExchange::IsEven(const Shape& whole, const Tiling& tiling, size_t dimension) const {
-  return mesh_.Divides(tiling.dimensions[dimension], whole.dimension(static_cast<int>(dimension)));
+  return mesh_.Divides(tiling.dimensions[dimension], whole.dimension(dimension));
 }
 
 // How many atoms of the dimension may stay on the way from one to the other.
@@ -361,7 +360,7 @@ Instruction* TileExchange::Exchange(Expansion into, Instruction* tile, const Sha
       tile = Resized(into, tile, split, CeilDivide(tile->shape().dimension(split), parts) * parts);
       tile = AllToAll(into, tile, static_cast<int>(i), static_cast<int>(j), given);
       from.dimensions[i].resize(common);
-      if (common == 0) tile = Resized(into, tile, static_cast<int>(i), whole.dimension(static_cast<int>(i)));
+      if (common == 0) tile = Resized(into, tile, static_cast<int>(i), whole.dimension(i));
       from.dimensions[j].insert(from.dimensions[j].end(), given.begin(), given.end());
       break;
     }

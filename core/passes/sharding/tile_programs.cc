@@ -103,7 +103,8 @@ std::vector<Partitioner::ValuePtr> Partitioner::WholeValues(Frame& frame, const 
 Instruction* Partitioner::EmitTile(Frame& frame, const Instruction& instruction, std::vector<Instruction*> operands,
                                    Shape shape) {
   return frame.into.Add(
-      instruction.CloneWith(std::move(operands), std::move(shape), Transformed(instruction.called(), [&](Computation* c) { return Copied(c); })));
+      instruction.CloneWith(std::move(operands), std::move(shape),
+                            Transformed(instruction.called(), [&](Computation* c) { return Copied(c); })));
 }
 
 Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instruction, const FactorRule& rule,
@@ -113,13 +114,12 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
       TileAttributes(instruction, Transformed(operands, &Instruction::shape), *FlattenTuple(shape)[0]);
   const auto reach = [&](int64_t from, int64_t to, WindowDimension& window, Instruction* outside) {
     const int dimension = static_cast<int>(from);
-    const std::vector<int>& factors = rule.operands[0][static_cast<size_t>(from)];
-    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) return;
-    const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+    const std::vector<int>& factors = rule.operands[0][from];
+    if (factors.empty() || !rule.factors[factors[0]].is_shifted) return;
+    const Atoms& along = atoms[factors[0]];
     if (along.empty()) return;
     const int64_t all = instruction.operand(0)->shape().dimension(dimension);
-    const std::optional<TileSource> source =
-        SourceOf(ShiftOf(instruction, 0, dimension), shape.dimension(static_cast<int>(to)));
+    const std::optional<TileSource> source = SourceOf(ShiftOf(instruction, 0, dimension), shape.dimension(to));
     operands[0] = exchange_->Shifted(frame.into, operands[0], dimension, along, all, *source);
     if (outside != nullptr || !graph_.mesh.Divides(along, all))
       operands[0] = exchange_->Masked(frame.into, operands[0], dimension, along, 0, all, outside, *source);
@@ -136,8 +136,8 @@ Instruction* Partitioner::EmitOnTiles(Frame& frame, const Instruction& instructi
       reach(static_cast<int64_t>(d), static_cast<int64_t>(d), window[d], operands[1]);
   } else if (instruction.opcode() == Opcode::kReverse) {
     for (const int64_t d : instruction.dimensions()) {
-      const Atoms& along = atoms[static_cast<size_t>(rule.operands[0][static_cast<size_t>(d)][0])];
-      const int64_t whole = instruction.shape().dimension(static_cast<int>(d));
+      const Atoms& along = atoms[rule.operands[0][d][0]];
+      const int64_t whole = instruction.shape().dimension(d);
       if (!along.empty()) operands[0] = exchange_->Mirrored(frame.into, operands[0], static_cast<int>(d), along, whole);
     }
   } else {
@@ -156,8 +156,8 @@ void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, co
   for (int d = 0; !tile.IsTuple() && d < tile.rank() && d < std::ssize(rule.results[0]); ++d) {
     const size_t at = static_cast<size_t>(d);
     const std::vector<int>& factors = rule.results[0][at];
-    if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_shifted) continue;
-    const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+    if (factors.empty() || !rule.factors[factors[0]].is_shifted) continue;
+    const Atoms& along = atoms[factors[0]];
     if (along.empty()) continue;
     if (graph_.mesh.IsParts(along[0])) {
       const int64_t count = graph_.mesh.SizeOf(along);
@@ -174,7 +174,7 @@ void Partitioner::ShiftOperands(Frame& frame, const Instruction& instruction, co
       const std::optional<TileSource> source = SourceOf(ShiftOf(instruction, i, d), tile.dimension(d));
       if (rule.operands[i][at].empty())
         return exchange_->ShiftedWhole(frame.into, operands[i], d, along, source->size, source->low);
-      const int64_t whole = instruction.operand(static_cast<int>(i))->shape().dimension(d);
+      const int64_t whole = instruction.operand(i)->shape().dimension(d);
       return exchange_->Shifted(frame.into, operands[i], d, along, whole, *source);
     };
     operands[0] = shifted(0);
@@ -223,7 +223,7 @@ std::vector<Instruction*> Partitioner::TileOperands(Frame& frame, const Instruct
                                                     size_t first) {
   std::vector<Instruction*> operands(first);
   for (size_t i = first; i < rule.operands.size(); ++i) {
-    Value& value = *frame.values.at(instruction.operand(static_cast<int>(i)))[0];
+    Value& value = *frame.values.at(instruction.operand(i))[0];
     operands.push_back(Get(frame, value, ArrayTiling(graph_.mesh, rule, rule.operands[i], atoms)));
   }
   return operands;
@@ -263,12 +263,12 @@ void Partitioner::FillUp(Frame& frame, const Instruction& instruction, const Fac
   const Opcode opcode = instruction.opcode();
   for (size_t i = 0; i < operands.size(); ++i) {
     if (opcode == Opcode::kGather || (opcode == Opcode::kScatter && i != 2)) continue;
-    const Shape& whole = instruction.operand(static_cast<int>(i))->shape();
+    const Shape& whole = instruction.operand(i)->shape();
     const ElementType type = whole.element_type();
     for (int d = 0; d < whole.rank(); ++d) {
-      const std::vector<int>& factors = rule.operands[i][static_cast<size_t>(d)];
-      if (factors.empty() || !rule.factors[static_cast<size_t>(factors[0])].is_reduced) continue;
-      const Atoms& along = atoms[static_cast<size_t>(factors[0])];
+      const std::vector<int>& factors = rule.operands[i][d];
+      if (factors.empty() || !rule.factors[factors[0]].is_reduced) continue;
+      const Atoms& along = atoms[factors[0]];
       if (graph_.mesh.Divides(along, whole.dimension(d))) continue;
       Literal filler{Shape(type)};  // of products
       if (opcode == Opcode::kReduce) filler = *NeutralElement(*instruction.called(0), type);
@@ -355,7 +355,7 @@ Instruction* Partitioner::OnlyOwn(Expansion into, const Instruction& gather, Ins
   for (int64_t d = 0; d < truth.rank(); ++d) {
     if (std::ranges::find(a.offset_dims, d) != a.offset_dims.end()) continue;
     batch.dimensions.push_back(d);
-    sizes.push_back(truth.dimension(static_cast<int>(d)));
+    sizes.push_back(truth.dimension(d));
   }
   Instruction* const chosen = into.Add(Opcode::kBroadcast, truth, {into.Reshaped(is_own, sizes)}, std::move(batch));
   Instruction* const nothing = into.Constant(NoAddend(rows->shape().element_type()));
@@ -392,7 +392,7 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::CallValues(Frame& frame,
   const ShardingScope& scope = *frame.scope.inner.at(&call)[0];
   Frame inner{scope, frame.into, {}};
   for (const Instruction* parameter : scope.computation->parameters())
-    inner.values[parameter] = frame.values.at(call.operand(static_cast<int>(parameter->parameter_number())));
+    inner.values[parameter] = frame.values.at(call.operand(parameter->parameter_number()));
   VXLA_RETURN_IF_ERROR(Walk(inner));
   return inner.values.at(scope.computation->root());
 }
@@ -410,7 +410,7 @@ Result<std::vector<Partitioner::ValuePtr>> Partitioner::ManualValues(Frame& fram
   Frame inner{scope, frame.into, {}};
   for (const Instruction* parameter : scope.computation->parameters()) {
     const size_t i = static_cast<size_t>(parameter->parameter_number());
-    Value& given = *frame.values.at(call.operand(static_cast<int>(i)))[0];
+    Value& given = *frame.values.at(call.operand(i))[0];
     const Shape& shape = parameter->shape();
     ValuePtr& own = inner.values[parameter].emplace_back();
     if (!TilingOf(graph_.mesh, said.in[i])) {

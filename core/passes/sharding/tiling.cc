@@ -32,8 +32,8 @@ IntList PlacesAlong(const DeviceMesh& mesh, size_t axis, int64_t before, int64_t
   below *= mesh.axes[axis].size / (before * size);
   IntList places(static_cast<size_t>(DeviceCount(mesh)));
   for (int64_t i = 0; i < std::ssize(places); ++i) {
-    const int64_t device = mesh.ids.empty() ? i : mesh.ids[static_cast<size_t>(i)];
-    places[static_cast<size_t>(device)] = i / below % size;
+    const int64_t device = mesh.ids.empty() ? i : mesh.ids[i];
+    places[device] = i / below % size;
   }
   return places;
 }
@@ -112,7 +112,7 @@ IntList MeshAtoms::Places(std::span<const int> atoms) const {
   for (const int atom : atoms) {
     if (IsParts(atom)) continue;
     for (size_t d = 0; d < places.size(); ++d) {
-      places[d] = places[d] * size(atom) + atoms_[static_cast<size_t>(atom)].places[d];
+      places[d] = places[d] * size(atom) + atoms_[atom].places[d];
     }
   }
   return places;
@@ -125,8 +125,7 @@ std::vector<IntList> MeshAtoms::Groups(std::span<const int> atoms) const {
   }
   const IntList mine = Places(atoms), group = Places(others);
   std::vector<IntList> groups(static_cast<size_t>(SizeOf(others)), IntList(static_cast<size_t>(SizeOf(atoms))));
-  for (size_t d = 0; d < mine.size(); ++d)
-    groups[static_cast<size_t>(group[d])][static_cast<size_t>(mine[d])] = static_cast<int64_t>(d);
+  for (size_t d = 0; d < mine.size(); ++d) groups[group[d]][mine[d]] = static_cast<int64_t>(d);
   return groups;
 }
 
@@ -135,8 +134,8 @@ size_t MeshAtoms::WholeAxes(const Atoms& atoms) const {
   int64_t size = 1;  // of the axis so far
   for (size_t i = 0; i < atoms.size(); ++i) {
     if (IsParts(atoms[i])) break;
-    const Atom& atom = atoms_[static_cast<size_t>(atoms[i])];
-    const bool goes_on = i == whole || atom.axis == atoms_[static_cast<size_t>(atoms[i - 1])].axis;
+    const Atom& atom = atoms_[atoms[i]];
+    const bool goes_on = i == whole || atom.axis == atoms_[atoms[i - 1]].axis;
     if (!goes_on || atom.before != size) break;
     size *= atom.size;
     if (size != atom.axis_size) continue;
@@ -157,10 +156,10 @@ std::string MeshAtoms::Text(std::span<const int> atoms) const {
                           fmt::join(sizes, ", "));
       continue;
     }
-    const Atom& first = atoms_[static_cast<size_t>(atoms[i])];
+    const Atom& first = atoms_[atoms[i]];
     int64_t size = first.size;
     for (++i; i < atoms.size() && !IsParts(atoms[i]); ++i) {
-      const Atom& next = atoms_[static_cast<size_t>(atoms[i])];
+      const Atom& next = atoms_[atoms[i]];
       if (next.axis != first.axis || next.before != first.before * size) break;
       size *= next.size;
     }
@@ -180,7 +179,7 @@ std::string MeshAtoms::Text(const Tiling& tiling) const {
 
 Shape MeshAtoms::TileShape(Shape whole, const Tiling& tiling) const {
   for (int d = 0; d < whole.rank(); ++d) {
-    const Atoms& atoms = tiling.dimensions[static_cast<size_t>(d)];
+    const Atoms& atoms = tiling.dimensions[d];
     if (!atoms.empty()) whole.set_dimension(d, CeilDivide(whole.dimension(d), SizeOf(atoms)));
   }
   return whole;
@@ -202,7 +201,7 @@ Sharding MeshAtoms::ToSharding(const Tiling& tiling) const {
   order.insert(order.end(), tiling.addends.begin(), tiling.addends.end());
   sharding.devices.resize(static_cast<size_t>(devices_));
   const IntList places = Places(order);
-  for (size_t d = 0; d < places.size(); ++d) sharding.devices[static_cast<size_t>(places[d])] = static_cast<int64_t>(d);
+  for (size_t d = 0; d < places.size(); ++d) sharding.devices[places[d]] = static_cast<int64_t>(d);
   return sharding;
 }
 

@@ -36,7 +36,7 @@ class MeshAtoms {
 
   int64_t devices() const { return devices_; }
   int count() const { return static_cast<int>(atoms_.size()); }
-  int64_t size(int atom) const { return IsParts(atom) ? 1 : atoms_[static_cast<size_t>(atom)].size; }
+  int64_t size(int atom) const { return IsParts(atom) ? 1 : atoms_[atom].size; }
   int64_t SizeOf(std::span<const int> atoms) const;
   // Of this or another mesh: nothing where no atoms lie along the part.
   std::optional<Atoms> Find(const DeviceMesh& mesh, const MeshPart& part) const;
@@ -44,7 +44,7 @@ class MeshAtoms {
   // each of these parts is cut among those behind it. Like an atom of size 1. Expects two parts at least.
   int InParts(const IntList& sizes) const;
   bool IsParts(int atom) const { return atom >= count(); }
-  const IntList& PartsOf(int atom) const { return (*parts_)[static_cast<size_t>(atom - count())]; }
+  const IntList& PartsOf(int atom) const { return (*parts_)[atom - count()]; }
   // Where in these atoms; behind them where all is cut at once.
   size_t PartsAt(const Atoms& atoms) const;
   Atoms WithoutParts(const Atoms& atoms) const;

@@ -235,7 +235,7 @@ class Rewriter {
     const auto &of = inner->attributes<SliceAttributes>().slice, &part = i->attributes<SliceAttributes>().slice;
     SliceAttributes merged;
     for (size_t d = 0; d < part.size(); ++d) {
-      const int64_t count = i->shape().dimension(static_cast<int>(d));
+      const int64_t count = i->shape().dimension(d);
       const int64_t start = count > 0 ? of[d].start + of[d].stride * part[d].start : 0;
       merged.slice.push_back(SliceOf(start, count, count > 1 ? of[d].stride * part[d].stride : 1));
     }
@@ -248,7 +248,7 @@ class Rewriter {
     SliceAttributes slice;
     for (const PaddingDimension& p : i->attributes<PadAttributes>().padding) {
       if (p.low > 0 || p.high > 0 || p.interior != 0) return false;
-      const int64_t count = i->shape().dimension(static_cast<int>(slice.slice.size()));
+      const int64_t count = i->shape().dimension(slice.slice.size());
       slice.slice.push_back(SliceOf(-p.low, count, 1));
     }
     Replace(i, Opcode::kSlice, i->operand(0), std::move(slice));

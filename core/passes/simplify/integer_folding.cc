@@ -119,7 +119,7 @@ std::optional<int64_t> KnownInteger(const Instruction& i) {
     const Shape& whole = i.operand(0)->shape();
     int64_t linear = 0;
     for (int64_t d = 0; d < whole.rank(); ++d)
-      linear = linear * whole.dimension(d) + i.attributes<SliceAttributes>().slice[static_cast<size_t>(d)].start;
+      linear = linear * whole.dimension(d) + i.attributes<SliceAttributes>().slice[d].start;
     return first->GetInt(linear);
   }
   if (i.operand(0)->shape().ElementCount() != 1) return std::nullopt;

@@ -59,7 +59,7 @@ class Hoister {
       const Instruction& i = *owned;
       const int64_t element = i.opcode() == Opcode::kGetTupleElement ? StateElement(i) : -1;
       if (element >= 0 && PassesOn(body_, element) && !i.shape().IsDynamic()) {
-        invariant_[&i] = loop_.operand(0)->operand(static_cast<int>(element));
+        invariant_[&i] = loop_.operand(0)->operand(element);
         continue;
       }
       const bool arrays = i.shape().IsArray() || i.opcode() == Opcode::kSort || i.opcode() == Opcode::kTopK;
@@ -128,7 +128,9 @@ class Hoister {
   Instruction* Outside(const Instruction* i) {
     Instruction*& known = invariant_.at(i);
     if (known != nullptr) return known;
-    return invariant_.at(i) = computation_.InsertBefore(&loop_, i->CloneWith(Transformed(i->operands(), [&](const Instruction* operand) { return Outside(operand); })));
+    return invariant_.at(i) = computation_.InsertBefore(
+               &loop_,
+               i->CloneWith(Transformed(i->operands(), [&](const Instruction* operand) { return Outside(operand); })));
   }
 
   // What the body reads instead of a value that was computed before the loop: a parameter, which CarryThroughLoop
@@ -194,7 +196,7 @@ class Hoister {
     std::vector<Instruction*> operands{ReadInstead(&dot, all)};
     for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d)
       operands.push_back(d == product.place ? start : zero);
-    sizes[static_cast<size_t>(product.place)] = 1;
+    sizes[product.place] = 1;
     Instruction* const one = inside.Add(Opcode::kDynamicSlice, Shape(dot.shape().element_type(), sizes),
                                         std::move(operands), DynamicSliceAttributes{sizes});
     body_.ReplaceAllUses(product.dot, inside.Reshaped(one, SizesOf(dot.shape())));

@@ -62,7 +62,7 @@ class Place : public SizeMath {
     for (int d = 0; d < stated.rank(); ++d) {
       if (!stated.is_dynamic_dimension(d)) continue;
       dimensions.push_back(d);
-      operands.push_back(leaf.sizes[static_cast<size_t>(d)]);
+      operands.push_back(leaf.sizes[d]);
     }
     Shape shape = stated;
     shape.set_layout(std::nullopt);
@@ -104,7 +104,7 @@ class Place : public SizeMath {
       Instruction* const size =
           Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{d}});
       NoteLimit(size, shape.dimension(d));
-      parts.leaf.sizes[static_cast<size_t>(d)] = size;
+      parts.leaf.sizes[d] = size;
     }
     return parts;
   }
@@ -132,7 +132,7 @@ class Place : public SizeMath {
     value.leaf = UnderStated(*this, std::move(value.leaf), stated);
     for (int d = 0; d < stated.rank(); ++d) {
       if (!stated.is_dynamic_dimension(d)) continue;
-      Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
+      Instruction*& size = value.leaf.sizes[d];
       size = Chosen(ComparisonDirection::kEq, fault.number, Number(0), size, Difference(Number(0), fault.number));
     }
     return true;
@@ -149,7 +149,7 @@ class Place : public SizeMath {
     const Shape at_bounds = AtBounds(constant->shape());
     for (int d = 0; d < at_bounds.rank(); ++d) {
       if (!constant->shape().is_dynamic_dimension(d)) continue;
-      parts.leaf.sizes[static_cast<size_t>(d)] = Number(literal.dynamic_size(d));
+      parts.leaf.sizes[d] = Number(literal.dynamic_size(d));
     }
     Literal dense = literal;
     parts.leaf.array = Constant(std::move(dense).Reshaped(at_bounds));
@@ -370,13 +370,13 @@ struct PaddedStep {
       limits[inner.back()] = limit;
       known = outer.insert(outer.end(), size);
     }
-    return inner[static_cast<size_t>(known - outer.begin())];
+    return inner[known - outer.begin()];
   }
   std::vector<Instruction*> OuterOf(const std::vector<Instruction*>& sizes) const {
     std::vector<Instruction*> found;
     for (Instruction* const size : sizes) {
       const auto at = std::ranges::find(inner, size);
-      found.push_back(at == inner.end() ? size : outer[static_cast<size_t>(at - inner.begin())]);
+      found.push_back(at == inner.end() ? size : outer[at - inner.begin()]);
     }
     return found;
   }
@@ -404,7 +404,7 @@ std::optional<PaddedValue> Padder::Scan(Scope& scope, Place& at, Instruction* sc
     at.RequireEqual(steps, size,
                     fmt::format("dimension {} of operand {{0}} and of operand {} has other live sizes", along, k));
   }
-  const int64_t bound = operands.at(0).array->shape().dimension(static_cast<int>(along));
+  const int64_t bound = operands.at(0).array->shape().dimension(along);
   const bool partial = steps != nullptr && !SizeMath::IsNumber(steps, bound);
   PaddedStep padded;
   std::vector<Instruction*> arguments, given;
@@ -423,16 +423,16 @@ std::optional<PaddedValue> Padder::Scan(Scope& scope, Place& at, Instruction* sc
       sizes.pop_back();
       flags = take(Shape(ElementType::kPred, sizes));
     }
-    arguments.push_back(take(AtBounds(f.parameter(static_cast<int64_t>(k))->shape())));
+    arguments.push_back(take(AtBounds(f.parameter(k)->shape())));
     given.push_back(operands[k].array);
   }
   if (flags != nullptr) padded.lives = step.Add(Opcode::kReshape, Shape(ElementType::kPred), {flags});
   for (size_t k = 0; k < operands.size(); ++k) {
     PaddedValue value{{arguments[k], operands[k].sizes}, nullptr, {}};
     if (k < inputs) value.leaf.sizes.erase(value.leaf.sizes.begin() + static_cast<std::ptrdiff_t>(along));
-    const Shape& stated = f.parameter(static_cast<int64_t>(k))->shape();
+    const Shape& stated = f.parameter(k)->shape();
     for (int d = 0; d < stated.rank(); ++d) {
-      Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
+      Instruction*& size = value.leaf.sizes[d];
       if (size == nullptr && stated.is_dynamic_dimension(d)) size = at.Number(stated.dimension(d));
       if (size != nullptr) size = padded.Inside(size, stated.dimension(d), take, inner.context.limits);
     }
@@ -523,7 +523,7 @@ std::optional<PaddedValue> Padder::ScanResults(Scope& scope, Place& at, Instruct
       const bool known = size != nullptr && SizeMath::IsNumber(size);
       value.sizes.push_back(known ? at.Number(size->literal().GetInt(0)) : size);
     }
-    if (k < outputs) value.sizes.insert(value.sizes.begin() + along, first.sizes[static_cast<size_t>(along)]);
+    if (k < outputs) value.sizes.insert(value.sizes.begin() + along, first.sizes[along]);
     values.push_back(UnderStated(at, std::move(value), *stated[k]));
   }
   size_t next = 0;

@@ -104,7 +104,7 @@ class BoundedWork {
   // The first `size` elements along a dimension, with as much living of them.
   Instruction* Cut(const Instruction& like, Instruction* value, int64_t d, int64_t size) {
     const Shape& shape = value->shape();
-    if (shape.dimension(static_cast<int>(d)) == size) return value;
+    if (shape.dimension(d) == size) return value;
     Expansion at(*made_, like);
     Instruction* const slice = at.Slice(value, d, 0, size);
     for (int k = 0; k < shape.rank(); ++k) {
@@ -135,7 +135,7 @@ class BoundedWork {
       for (size_t k = 0; k < operands.size(); ++k) {
         const auto& sizes = bounded.sizes()[k];
         for (size_t d = 0; d < sizes.size(); ++d) {
-          if (operands[k]->shape().dimension(static_cast<int>(d)) < sizes[d]) return false;
+          if (operands[k]->shape().dimension(d) < sizes[d]) return false;
           operands[k] = Cut(member, operands[k], static_cast<int64_t>(d), sizes[d]);
         }
       }
@@ -179,14 +179,14 @@ class BoundedWork {
     std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()));
     for (int d = 0; d < stated.rank(); ++d) {
       const int64_t bound = value->shape().dimension(d);
-      pad.padding[static_cast<size_t>(d)].high = stated.dimension(d) - bound;
+      pad.padding[d].high = stated.dimension(d) - bound;
       if (!stated.is_dynamic_dimension(d)) continue;
-      sizes[static_cast<size_t>(d)] = at.LiveSize(value, d);
+      sizes[d] = at.LiveSize(value, d);
       whole = at.AtBound(whole, d);
     }
     whole = at.Add(Opcode::kPad, WithoutFlags(stated), {whole, at.Zero(stated.element_type())}, pad);
     for (int d = 0; d < stated.rank(); ++d) {
-      if (sizes[static_cast<size_t>(d)] != nullptr) whole = at.WithLiveSize(whole, d, sizes[static_cast<size_t>(d)]);
+      if (sizes[d] != nullptr) whole = at.WithLiveSize(whole, d, sizes[d]);
     }
     return whole;
   }

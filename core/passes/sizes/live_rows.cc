@@ -167,8 +167,7 @@ class RowReader {
     const auto elements = of_elements_.find(&user);
     for (int k = 0; k < user.operand_count(); ++k) {
       const bool by_element = elements != of_elements_.end() && user.operand(k)->shape().IsArray();
-      Join(demands_[user.operand(k)],
-           by_element ? elements->second[static_cast<size_t>(k)] : DemandOn(user, k, demand));
+      Join(demands_[user.operand(k)], by_element ? elements->second[k] : DemandOn(user, k, demand));
     }
   }
 
@@ -219,8 +218,7 @@ class RowReader {
       const bool element = user->opcode() == Opcode::kGetTupleElement;
       for (size_t k = 0; !element && k < asked.size(); ++k) asked[k] = kAllRows;
       if (!element) break;
-      Join(asked[static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index)],
-           Within(demands_[user], parameter, argument));
+      Join(asked[user->attributes<GetTupleElementAttributes>().index], Within(demands_[user], parameter, argument));
     }
     auto [known, fresh] = of_elements_.emplace(&argument, asked);
     for (size_t k = 0; !fresh && k < asked.size(); ++k) Join(known->second[k], asked[k]);

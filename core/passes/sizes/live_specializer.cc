@@ -123,7 +123,7 @@ class Specializer {
     for (size_t i = 0; i < value.elements.size(); ++i)
       VXLA_RETURN_IF_ERROR(CheckStated(instruction, value.elements[i], stated.tuple_elements()[i]));
     for (int d = 0; d < static_cast<int>(value.live.size()); ++d) {
-      const int64_t size = value.live[static_cast<size_t>(d)];
+      const int64_t size = value.live[d];
       const bool fits = size == stated.dimension(d) || (stated.is_dynamic_dimension(d) && size < stated.dimension(d));
       if (!fits) {
         return OpError(instruction, "dimension {} of {} comes out with the live size {}", d, stated.ToString(), size);
@@ -207,8 +207,8 @@ class Specializer {
       cut.push_back(whole ? AtBounds(instruction, operands[k]) : Cut(instruction, operands[k], dense.sizes()[k]));
     }
     const Instruction& as = sized ? dense.instruction() : instruction;
-    Instruction* made =
-        AddCopy(instruction, as.shape(), cut, as.attributes(), Transformed(instruction.called(), [&](Computation* c) { return CopyOf(c); }));
+    Instruction* made = AddCopy(instruction, as.shape(), cut, as.attributes(),
+                                Transformed(instruction.called(), [&](Computation* c) { return CopyOf(c); }));
     Fold(made);
     Sized result = WholeOf(instruction, made, as.shape());
     if (instruction.opcode() == Opcode::kSort && sized) PutOverStatic(instruction, operands, result);
@@ -275,7 +275,7 @@ class Specializer {
     for (size_t k = 0; k < operands.size(); ++k) {
       Sized argument = operands[k];
       cut.push_back(Cut(scan, operands[k], operands[k].live));
-      argument.stated = scan.called(0)->parameter(static_cast<int64_t>(k))->shape();
+      argument.stated = scan.called(0)->parameter(k)->shape();
       if (k < arrays) {
         if (argument.live.at(dimension) != steps) return Unsupported("{}: arrays of different lengths", scan.name());
         argument.live.erase(argument.live.begin() + static_cast<std::ptrdiff_t>(dimension));
@@ -303,7 +303,7 @@ class Specializer {
     return Apart(source, [&]() -> Status {
       std::vector<Sized> inside;
       for (size_t k = 0; k < arguments.size(); ++k) {
-        const Instruction& parameter = *source.parameter(static_cast<int64_t>(k));
+        const Instruction& parameter = *source.parameter(k);
         const Shape dense(arguments[k].stated.element_type(), arguments[k].live);
         inside.push_back(SizedAs(arguments[k], parameter, AddCopy(parameter, dense, {}, parameter.attributes(), {})));
       }
@@ -343,7 +343,7 @@ class Specializer {
     if (size < 0 || size > shape.dimension(dimension)) return SizeRangeError(instruction, 0, size, shape);
     Sized result = std::move(operands[0]);
     if (size > result.whole->shape().dimension(dimension)) result.whole = AtBounds(instruction, result);
-    result.live[static_cast<size_t>(dimension)] = size;
+    result.live[dimension] = size;
     return result;
   }
 
@@ -434,7 +434,7 @@ class Specializer {
       Status status = OkStatus();
       for (size_t b = 0; b < conditional.called().size() && status.ok(); ++b) {
         Sized result;
-        auto branch = EmitApart(*conditional.called(static_cast<int>(b)), operands[b + 1], nullptr, &result);
+        auto branch = EmitApart(*conditional.called(b), operands[b + 1], nullptr, &result);
         status = branch.status();
         if (!status.ok()) break;
         branches.push_back(*branch);
@@ -547,8 +547,7 @@ class Specializer {
     bool pads = false, cuts = false;
     std::vector<int64_t> padded;
     for (int d = 0; d < array->shape().rank(); ++d) {
-      const int64_t size = sizes[static_cast<size_t>(d)],
-                    missing = std::max<int64_t>(0, size - array->shape().dimension(d));
+      const int64_t size = sizes[d], missing = std::max<int64_t>(0, size - array->shape().dimension(d));
       padding.padding.push_back({0, missing, 0});
       padded.push_back(array->shape().dimension(d) + missing);
       slice.slice.push_back({0, size, 1});

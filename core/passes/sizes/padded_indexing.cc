@@ -123,8 +123,7 @@ PaddedOp::Result PaddedOp::Gather() {
     }
     const auto at = std::ranges::find(a.start_index_map, d);
     if (whole || at == a.start_index_map.end() || !Lives(Operand(0), d)) continue;
-    last[static_cast<size_t>(at - a.start_index_map.begin())] =
-        Most(Difference(size, Number(a.slice_sizes[i])), Number(0));
+    last[at - a.start_index_map.begin()] = Most(Difference(size, Number(a.slice_sizes[i])), Number(0));
     clamps = true;
   }
   std::vector<Instruction*> operands = Arrays();
@@ -134,7 +133,7 @@ PaddedOp::Result PaddedOp::Gather() {
   }
   Sizes batch, sizes;
   for (int64_t d = 0; d < ShapeOf(1).rank(); ++d) {
-    if (d != a.index_vector_dim) batch.push_back(Operand(1).sizes[static_cast<size_t>(d)]);
+    if (d != a.index_vector_dim) batch.push_back(Operand(1).sizes[d]);
   }
   size_t next_batch = 0, next_offset = 0;
   for (int64_t d = 0; d < instruction().shape().rank(); ++d) {
@@ -161,8 +160,7 @@ Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Inst
   Instruction* const there = LiveMask(SizesOf(ShapeOf(0)), Sizes(static_cast<size_t>(ShapeOf(0).rank())));
   operands.insert(operands.begin() + n, there);
   operands.push_back(lives);
-  std::vector<Shape> shapes;
-  for (int k = 0; k <= n; ++k) shapes.push_back(operands[static_cast<size_t>(k)]->shape());
+  std::vector<Shape> shapes = Transformed(std::views::iota(0, n + 1), [&](int k) { return operands[k]->shape(); });
   return Add(Opcode::kScatter, Shape::Tuple(std::move(shapes)), std::move(operands), instruction().attributes(),
              {AddFlaggedForm(context_.module, instruction().called(0), n, false)});
 }
@@ -181,7 +179,7 @@ PaddedOp::Result PaddedOp::Scatter() {
   Sizes batch, window_sizes(Operand(n + 1).sizes.size());
   bool cuts = false;
   for (int64_t d = 0; d < ShapeOf(n + 1).rank(); ++d) {
-    Instruction* const size = Operand(n + 1).sizes[static_cast<size_t>(d)];
+    Instruction* const size = Operand(n + 1).sizes[d];
     if (!Contains(a.update_window_dims, d)) {
       batch.push_back(size);
       continue;
@@ -189,8 +187,8 @@ PaddedOp::Result PaddedOp::Scatter() {
     const int64_t of_operand = window_dims.at(static_cast<size_t>(window++));
     if (!Lives(Operand(n + 1), d)) continue;
     const bool starts = Contains(a.scatter_dims_to_operand_dims, of_operand);
-    const bool outside = !starts && size == Operand(0).sizes[static_cast<size_t>(of_operand)];
-    if (!outside) window_sizes[static_cast<size_t>(d)] = size;
+    const bool outside = !starts && size == Operand(0).sizes[of_operand];
+    if (!outside) window_sizes[d] = size;
     cuts = cuts || !outside;
   }
   std::vector<Instruction*> operands = Arrays();
@@ -203,9 +201,7 @@ PaddedOp::Result PaddedOp::Scatter() {
     partial = partial || (size != nullptr && !IsNumber(size, Bound(n, d)));
   }
   if (partial && a.scatter_dims_to_operand_dims.empty()) return std::nullopt;
-  if (partial)
-    operands[static_cast<size_t>(n)] =
-        IndicesOrNone(operands[static_cast<size_t>(n)], LiveMask(SizesOf(ShapeOf(n)), lives));
+  if (partial) operands[n] = IndicesOrNone(operands[n], LiveMask(SizesOf(ShapeOf(n)), lives));
   Instruction* const mask = cuts ? LiveMask(SizesOf(ShapeOf(n + 1)), window_sizes) : nullptr;
   const ReducerFacts facts = FactsOfReducer(*instruction().called(0));
   const bool masks = cuts && n == 1 && facts.identity.has_value();

@@ -9,7 +9,7 @@ namespace VXLA_NAMESPACE {
 PaddedOp::Result PaddedOp::Broadcast() {
   Sizes sizes(static_cast<size_t>(instruction().shape().rank()));
   for (size_t i = 0; i < instruction().dimensions().size(); ++i) {
-    sizes[static_cast<size_t>(instruction().dimensions()[i])] = Operand(0).sizes[i];
+    sizes[instruction().dimensions()[i]] = Operand(0).sizes[i];
   }
   return One(Static(), std::move(sizes));
 }
@@ -21,7 +21,7 @@ PaddedOp::Result PaddedOp::Slice() {
   for (size_t d = 0; d < slice.size(); ++d) {
     if (sizes[d] == nullptr) continue;
     const auto dimension = static_cast<int64_t>(d);
-    if (instruction().shape().dimension(static_cast<int>(d)) == 1 && !IsStated(dimension)) {
+    if (instruction().shape().dimension(d) == 1 && !IsStated(dimension)) {
       sizes[d] = nullptr;
       continue;
     }
@@ -66,7 +66,7 @@ PaddedOp::Result PaddedOp::Pad() {
   Sizes sizes = Operand(0).sizes;
   IntList all;
   for (size_t d = 0; d < padding.size(); ++d) {
-    all.push_back(static_cast<int64_t>(d));
+    all.push_back(d);
     if (sizes[d] == nullptr) continue;
     Instruction* const holes = Product(Most(Difference(sizes[d], Number(1)), Number(0)), Number(padding[d].interior));
     Instruction* const size = Sum(Sum(sizes[d], holes), Number(padding[d].low + padding[d].high));
@@ -106,7 +106,7 @@ PaddedOp::Result PaddedOp::Reverse() {
 
 PaddedOp::Result PaddedOp::Transpose() {
   Sizes sizes;
-  for (const int64_t d : instruction().dimensions()) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
+  for (const int64_t d : instruction().dimensions()) sizes.push_back(Operand(0).sizes[d]);
   return One(Static(), std::move(sizes));
 }
 
@@ -151,7 +151,7 @@ Instruction* PaddedOp::Reordered(const PaddedArray& from, const Shape& to, const
     for (int d = target.second - 1; d >= target.first; --d) {
       Instruction* const index = scaled(Iota(ElementType::kS32, bounds, d), stride);
       among = among == nullptr ? index : Plus(among, index);
-      Instruction* const size = sizes[static_cast<size_t>(d)];
+      Instruction* const size = sizes[d];
       stride = Product(stride, size != nullptr ? size : Number(to.dimension(d)));
     }
     if (among == nullptr) continue;  // of one element
@@ -162,7 +162,7 @@ Instruction* PaddedOp::Reordered(const PaddedArray& from, const Shape& to, const
         index = Binary(Opcode::kRemainder, among, Spread(size, bounds));
         among = Over(among, Spread(size, bounds));
       }
-      index = scaled(index, Number(strides[static_cast<size_t>(d)]));
+      index = scaled(index, Number(strides[d]));
       position = position == nullptr ? index : Plus(position, index);
     }
   }
@@ -228,7 +228,7 @@ PaddedOp::Result PaddedOp::DynamicReshape() {
     }
     size = to.is_dynamic_dimension(d) ? Least(Most(size, Number(0)), Number(to.dimension(d))) : Number(to.dimension(d));
     wanted = Product(wanted, size);
-    whole[static_cast<size_t>(d)] = size;
+    whole[d] = size;
     sizes.push_back(to.is_dynamic_dimension(d) ? size : nullptr);
     same = same && (size == SizeOf(Operand(0), d));
   }
@@ -247,7 +247,7 @@ PaddedOp::Result PaddedOp::SetDimensionSize() {
   Instruction* size = Operand(1).array;
   if (IsNumber(size)) size = Number(size->literal().GetInt(0));
   RequireWithin(size, bound, SizeRangeText(instruction(), 0, "{0}", instruction().operand(0)->shape()));
-  sizes[static_cast<size_t>(d)] = Least(Most(size, Number(0)), Number(bound));
+  sizes[d] = Least(Most(size, Number(0)), Number(bound));
   return One(Operand(0).array, std::move(sizes));
 }
 

@@ -36,9 +36,9 @@ class PaddedOp : public SizeMath {
   int Count() const { return static_cast<int>(operands_.size()); }
   PaddedArray& Operand(int k) { return operands_.at(static_cast<size_t>(k)); }
   const Shape& ShapeOf(int k) const { return operands_.at(static_cast<size_t>(k)).array->shape(); }
-  int64_t Bound(int k, int64_t d) const { return ShapeOf(k).dimension(static_cast<int>(d)); }
+  int64_t Bound(int k, int64_t d) const { return ShapeOf(k).dimension(d); }
   bool AnyLives(int k);
-  bool IsStated(int64_t d) const { return instruction().shape().is_dynamic_dimension(static_cast<int>(d)); }
+  bool IsStated(int64_t d) const { return instruction().shape().is_dynamic_dimension(d); }
   std::vector<Instruction*> Arrays() const;
   // The same op on these operands, at the bounds.
   Instruction* Static(std::vector<Instruction*> operands);

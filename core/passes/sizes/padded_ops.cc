@@ -39,14 +39,13 @@ PaddedOp::Result PaddedOp::Sameness(int operand) {
 PaddedOp::Sizes PaddedOp::SizesOfProduct() {
   const auto& a = instruction().attributes<DotAttributes>();
   Sizes sizes;
-  for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[static_cast<size_t>(d)]);
+  for (const int64_t d : a.lhs_batch_dims) sizes.push_back(Operand(0).sizes[d]);
   for (int k = 0; k < 2; ++k) {
     const IntList& batch = k == 0 ? a.lhs_batch_dims : a.rhs_batch_dims;
     const IntList& contracting = k == 0 ? a.lhs_contracting_dims : a.rhs_contracting_dims;
     for (int64_t d = 0; d < ShapeOf(k).rank(); ++d) {
       const bool group = k == 1 && Contains(a.rhs_group_dims, d);
-      if (!Contains(batch, d) && !Contains(contracting, d) && !group)
-        sizes.push_back(Operand(k).sizes[static_cast<size_t>(d)]);
+      if (!Contains(batch, d) && !Contains(contracting, d) && !group) sizes.push_back(Operand(k).sizes[d]);
     }
   }
   return sizes;
@@ -67,7 +66,7 @@ PaddedOp::Result PaddedOp::RaggedDot() {
   const int64_t groups = ShapeOf(2).rank() - 1;
   Sizes sizes;
   if (Contains(a.lhs_contracting_dims, a.lhs_ragged_dims.at(0))) {
-    sizes.push_back(Operand(2).sizes[static_cast<size_t>(groups)]);
+    sizes.push_back(Operand(2).sizes[groups]);
   }
   const Sizes product = SizesOfProduct();
   sizes.insert(sizes.end(), product.begin(), product.end());
@@ -107,14 +106,13 @@ PaddedOp::Result PaddedOp::Convolution() {
   IntList cleared = labels.input_spatial;
   cleared.push_back(labels.input_feature);
   Sizes sizes(static_cast<size_t>(instruction().shape().rank()));
-  sizes[static_cast<size_t>(labels.output_batch)] = Operand(0).sizes[static_cast<size_t>(labels.input_batch)];
-  sizes[static_cast<size_t>(labels.output_feature)] =
-      Operand(1).sizes[static_cast<size_t>(labels.kernel_output_feature)];
+  sizes[labels.output_batch] = Operand(0).sizes[labels.input_batch];
+  sizes[labels.output_feature] = Operand(1).sizes[labels.kernel_output_feature];
   if (grouped) sizes.assign(sizes.size(), nullptr);
   for (size_t i = 0; i < labels.input_spatial.size(); ++i) {
-    Instruction* const size = Operand(0).sizes[static_cast<size_t>(labels.input_spatial[i])];
+    Instruction* const size = Operand(0).sizes[labels.input_spatial[i]];
     if (size == nullptr) continue;
-    sizes[static_cast<size_t>(labels.output_spatial[i])] = rules_.WindowPositions(size, a.window[i]);
+    sizes[labels.output_spatial[i]] = rules_.WindowPositions(size, a.window[i]);
   }
   Instruction* const input = MaskedBy(0, cleared, Zero(ShapeOf(0).element_type()));
   Instruction* const kernel = MaskedBy(1, {labels.kernel_input_feature}, Zero(ShapeOf(1).element_type()));
@@ -146,11 +144,11 @@ PaddedOp::Result PaddedOp::Reduce() {
   Sizes sizes, reduced(Operand(0).sizes.size());
   bool masks = false;
   for (int64_t d = 0; d < ShapeOf(0).rank(); ++d) {
-    Instruction* const size = Operand(0).sizes[static_cast<size_t>(d)];
+    Instruction* const size = Operand(0).sizes[d];
     if (!Contains(instruction().dimensions(), d)) {
       sizes.push_back(size);
     } else if (Lives(Operand(0), d)) {
-      reduced[static_cast<size_t>(d)] = size;
+      reduced[d] = size;
       masks = true;
     }
   }
@@ -176,7 +174,7 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
   Sizes sizes(window.size());
   IntList all;
   for (size_t d = 0; d < window.size(); ++d) {
-    all.push_back(static_cast<int64_t>(d));
+    all.push_back(d);
     if (Operand(0).sizes[d] != nullptr) sizes[d] = rules_.WindowPositions(Operand(0).sizes[d], window[d]);
   }
   const Shape& stated = instruction().shape();
@@ -213,7 +211,7 @@ PaddedOp::Result PaddedOp::Sort() {
   const IntList bounds = SizesOf(ShapeOf(0));
   if (Lives(Operand(0), along)) {
     Sizes along_only(sizes.size());
-    along_only[static_cast<size_t>(along)] = sizes[static_cast<size_t>(along)];
+    along_only[along] = sizes[along];
     std::vector<Instruction*> operands = Arrays();
     operands.push_back(LiveMask(bounds, along_only));
     Instruction* const sort = Add(Opcode::kSort, TupleShapeOf(operands), operands, instruction().attributes(),
@@ -227,10 +225,10 @@ PaddedOp::Result PaddedOp::Sort() {
   std::vector<PaddedArray> values;
   for (int k = 0; k < Count(); ++k) {
     if (instruction().operand(k)->shape().IsDynamic()) {
-      values.push_back({sorted[static_cast<size_t>(k)], sizes});
+      values.push_back({sorted[k], sizes});
     } else {  // beyond the live elements it is as it was, and all of it lives, whatever the result is stated to be
       Instruction* const whole = Operand(k).array;
-      values.push_back({Select(LiveMask(bounds, sizes), sorted[static_cast<size_t>(k)], whole), Sizes(sizes.size())});
+      values.push_back({Select(LiveMask(bounds, sizes), sorted[k], whole), Sizes(sizes.size())});
     }
   }
   return values;
@@ -296,10 +294,10 @@ PaddedOp::Result PaddedOp::Fft() {
   const int64_t first = ShapeOf(0).rank() - static_cast<int64_t>(a.fft_length.size());
   Sizes sizes = Operand(0).sizes;
   for (int64_t d = first; d < ShapeOf(0).rank(); ++d) {
-    if (sizes[static_cast<size_t>(d)] == nullptr) continue;
-    RequireEqual(sizes[static_cast<size_t>(d)], Number(Bound(0, d)),
+    if (sizes[d] == nullptr) continue;
+    RequireEqual(sizes[d], Number(Bound(0, d)),
                  fmt::format("dimension {} of operand 0 has the live size {{0}}, the transform takes {{1}}", d));
-    sizes[static_cast<size_t>(d)] = nullptr;
+    sizes[d] = nullptr;
   }
   return One(Static(), std::move(sizes));
 }
@@ -310,8 +308,7 @@ PaddedOp::Result PaddedOp::Linalg() {
   std::vector<Instruction*> operands = Arrays();
   if (Lives(Operand(0), rank - 1)) {
     Sizes live(static_cast<size_t>(rank));
-    for (const int64_t d : {rank - 2, rank - 1})
-      live[static_cast<size_t>(d)] = Operand(0).sizes[static_cast<size_t>(d)];
+    for (const int64_t d : {rank - 2, rank - 1}) live[d] = Operand(0).sizes[d];
     const IntList bounds = SizesOf(ShapeOf(0));
     Instruction* const row = Iota(ElementType::kS32, bounds, rank - 2);
     Instruction* const column = Iota(ElementType::kS32, bounds, rank - 1);

@@ -120,13 +120,13 @@ Instruction* SizeMath::Chosen(ComparisonDirection direction, Instruction* a, Ins
 }
 
 Instruction* SizeMath::SizeOf(const PaddedArray& value, int64_t dimension) {
-  Instruction* const size = value.sizes[static_cast<size_t>(dimension)];
-  return size != nullptr ? size : Number(value.array->shape().dimension(static_cast<int>(dimension)));
+  Instruction* const size = value.sizes[dimension];
+  return size != nullptr ? size : Number(value.array->shape().dimension(dimension));
 }
 
 bool SizeMath::Lives(const PaddedArray& value, int64_t dimension) {
-  const Instruction* const size = value.sizes[static_cast<size_t>(dimension)];
-  return size != nullptr && !IsNumber(size, value.array->shape().dimension(static_cast<int>(dimension)));
+  const Instruction* const size = value.sizes[dimension];
+  return size != nullptr && !IsNumber(size, value.array->shape().dimension(dimension));
 }
 
 void SizeMath::NoteLimit(const Instruction* size, int64_t bound) {
@@ -190,7 +190,7 @@ Instruction* SizeMath::Masked(const PaddedArray& value, const IntList& dimension
   bool any = false;
   for (const int64_t d : dimensions) {
     if (!Lives(value, d)) continue;
-    sizes[static_cast<size_t>(d)] = value.sizes[static_cast<size_t>(d)];
+    sizes[d] = value.sizes[d];
     any = true;
   }
   if (!any) return value.array;

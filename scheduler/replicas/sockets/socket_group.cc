@@ -78,7 +78,7 @@ struct Told {
   std::vector<int64_t> Missing() const {
     std::vector<int64_t> missing;
     for (size_t rank = 1; rank < sockets.size(); ++rank) {
-      if (!sockets[rank].is_open()) missing.push_back(static_cast<int64_t>(rank));
+      if (!sockets[rank].is_open()) missing.push_back(rank);
     }
     return missing;
   }

@@ -60,7 +60,7 @@ class DevicesApart : public Program {
 
  private:
   const DeviceGrid& grid() const { return assignment().grid; }
-  int64_t PlaceOf(int64_t device) const { return assignment().device_of[static_cast<size_t>(device)]; }
+  int64_t PlaceOf(int64_t device) const { return assignment().device_of[device]; }
   bool IsHere(int64_t device) const { return parts_.group == nullptr || PlaceOf(device) == parts_.group->rank(); }
 
   // Of one run of a device's host instructions. remote: where the device is of another process than the first one of a

@@ -23,7 +23,7 @@ class Bounded : public SizeSource {
     SizedArguments taken;
     taken.literals.reserve(arguments.size());
     for (size_t i = 0; i < arguments.size(); ++i) {
-      const Shape& wanted = module_->entry()->parameter(static_cast<int64_t>(i))->shape();
+      const Shape& wanted = module_->entry()->parameter(i)->shape();
       VXLA_RETURN_IF_ERROR(arguments[i].literal != nullptr ? TakeLiteral(*arguments[i].literal, wanted, taken)
                                                            : TakeValues(arguments[i], taken));
     }
