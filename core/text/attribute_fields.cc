@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/delimited_list.h"
 #include "core/text/literal_text.h"
 #include "core/text/mesh_groups.h"
 #include "core/text/shape_text.h"
@@ -19,18 +20,8 @@ void Append(std::string& out, fmt::format_string<Args...> format, Args&&... args
 
 // ---- lists
 
-// `open` item `,` item `close`, at `open`.
-Status ParseList(Lexer& lexer, std::string_view open, std::string_view close, auto&& item) {
-  VXLA_RETURN_IF_ERROR(lexer.Expect(open));
-  while (!lexer.At(close)) {
-    VXLA_RETURN_IF_ERROR(item());
-    if (!lexer.Eat(",")) break;
-  }
-  return lexer.Expect(close);
-}
-
 Status TakeInts(Lexer& lexer, std::string_view open, std::string_view close, IntList& list) {
-  return ParseList(lexer, open, close, [&]() -> Status {
+  return TakeList(lexer, open, close, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer.TakeInt("an integer"));
     return OkStatus();
   });
@@ -146,7 +137,7 @@ void AppendValue(std::string& out, const RawText& value) { out += value.text; }
 
 Status ParseValue(Lexer& lexer, std::vector<std::string>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(value.emplace_back(), lexer.TakeString("a string"));
     return OkStatus();
   });
@@ -165,7 +156,7 @@ void AppendValue(std::string& out, const IntList& value) { Append(out, "{{{}}}",
 
 Status ParseValue(Lexer& lexer, std::vector<IntList>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&] { return TakeInts(lexer, "{", "}", value.emplace_back()); });
+  return TakeList(lexer, "{", "}", [&] { return TakeInts(lexer, "{", "}", value.emplace_back()); });
 }
 void AppendValue(std::string& out, const std::vector<IntList>& value) {
   AppendList(out, value, ",", [&](const IntList& list) { AppendValue(out, list); });
@@ -173,7 +164,7 @@ void AppendValue(std::string& out, const std::vector<IntList>& value) {
 
 Status ParseValue(Lexer& lexer, std::vector<std::pair<int64_t, int64_t>>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     IntList pair;
     VXLA_RETURN_IF_ERROR(TakeInts(lexer, "{", "}", pair));
     if (pair.size() != 2) return lexer.Error("expected pairs {{source,target}}, found {} numbers", pair.size());
@@ -187,7 +178,7 @@ void AppendValue(std::string& out, const std::vector<std::pair<int64_t, int64_t>
 
 Status ParseValue(Lexer& lexer, std::vector<PrecisionLevel>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const size_t place, TakeOneOf(lexer, TextsOf(PrecisionLevel())));
     value.push_back(static_cast<PrecisionLevel>(place));
     return OkStatus();
@@ -201,7 +192,7 @@ void AppendValue(std::string& out, const std::vector<PrecisionLevel>& value) {
 
 Status ParseValue(Lexer& lexer, std::vector<SliceDimension>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     SliceDimension& slice = value.emplace_back();
     VXLA_RETURN_IF_ERROR(lexer.Expect("["));
     VXLA_ASSIGN_OR_RETURN(slice.start, lexer.TakeInt("the start of a slice"));
@@ -478,7 +469,7 @@ Status ParseValue(Lexer& lexer, ReplicaGroups& value) {
   lexer.Next();
   if (lexer.AtIdentifier("mesh")) return ParseMeshGroups(lexer, value);
   if (!lexer.At("[")) {
-    return ParseList(lexer, "{", "}", [&] { return TakeInts(lexer, "{", "}", value.groups.emplace_back()); });
+    return TakeList(lexer, "{", "}", [&] { return TakeInts(lexer, "{", "}", value.groups.emplace_back()); });
   }
   VXLA_RETURN_IF_ERROR(TakeInts(lexer, "[", "]", value.iota_dimensions.emplace()));
   VXLA_RETURN_IF_ERROR(lexer.Expect("<="));
@@ -495,7 +486,7 @@ void AppendValue(std::string& out, const ReplicaGroups& value) {
 
 Status ParseValue(Lexer& lexer, std::vector<Aliasing>& value) {
   lexer.Next();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     Aliasing& alias = value.emplace_back();
     VXLA_RETURN_IF_ERROR(TakeInts(lexer, "{", "}", alias.output_index));
     VXLA_RETURN_IF_ERROR(lexer.Expect(":"));
@@ -533,7 +524,7 @@ void AppendValue(std::string& out, const Shape& value) { AppendShape(out, value)
 Status ParseValue(Lexer& lexer, std::optional<std::vector<Shape>>& value) {
   lexer.Next();
   value.emplace();
-  return ParseList(lexer, "{", "}", [&]() -> Status {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(Shape shape, ParseShape(lexer));
     value->push_back(std::move(shape));
     return OkStatus();

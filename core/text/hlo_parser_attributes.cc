@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/delimited_list.h"
 #include "core/ops/ops.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/hlo_parser_impl.h"
@@ -89,12 +90,8 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
     seen.push_back(name);
     if (name == "control-predecessors") {
       lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-      while (!lexer_.At("}")) {
-        VXLA_ASSIGN_OR_RETURN(draft.control_predecessors.emplace_back(), TakeInstruction("an instruction"));
-        if (!lexer_.Eat(",")) break;
-      }
-      VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
+      VXLA_ASSIGN_OR_RETURN(draft.control_predecessors,
+                            TakeListOf(lexer_, "{", "}", [&] { return TakeInstruction("an instruction"); }));
       continue;
     }
     if (name == "inferred_dimension" && draft.opcode == Opcode::kReshape) {  // the shape's flag, which it may leave out
@@ -163,12 +160,8 @@ Status HloParser::ParseCalled(Draft& draft, std::string_view name, bool& found) 
     if (!draft.called.empty()) return lexer_.Error("{} beside other called computations", name);
     draft.called_by_list = true;
     lexer_.Next();
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    while (!lexer_.At("}")) {
-      VXLA_ASSIGN_OR_RETURN(draft.called.emplace_back(), TakeComputation());
-      if (!lexer_.Eat(",")) break;
-    }
-    return lexer_.Expect("}");
+    VXLA_ASSIGN_OR_RETURN(draft.called, TakeListOf(lexer_, "{", "}", [&] { return TakeComputation(); }));
+    return OkStatus();
   }
   const auto slot = std::ranges::find(called.names, name);
   if (slot == called.names.end()) return OkStatus();

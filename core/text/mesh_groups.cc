@@ -1,5 +1,6 @@
 #include "core/text/mesh_groups.h"
 
+#include "core/delimited_list.h"
 #include "core/devices/mesh.h"
 #include "core/text/attribute_fields.h"
 
@@ -16,15 +17,13 @@ Result<std::string> TakeAxisName(Lexer& lexer) {
 
 Result<std::vector<MeshAxis>> TakeAxes(Lexer& lexer) {
   std::vector<MeshAxis> axes;
-  VXLA_RETURN_IF_ERROR(lexer.Expect("["));
-  while (!lexer.At("]")) {
+  VXLA_RETURN_IF_ERROR(TakeList(lexer, "[", "]", [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(std::string name, TakeAxisName(lexer));
     VXLA_RETURN_IF_ERROR(lexer.Expect("="));
     VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer.TakeInt("the size of an axis"));
     axes.push_back({std::move(name), size});
-    if (!lexer.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer.Expect("]"));
+    return OkStatus();
+  }));
   return axes;
 }
 
@@ -71,13 +70,7 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
   if (!lexer.Spend(*devices)) return lexer.Error("replica_groups: {} devices are too many for this text", *devices);
   IntList ids;
   if (lexer.Eat(",")) VXLA_SET_OR_RETURN(ids, TakeDeviceIds(lexer, *devices));
-  std::vector<MeshPart> parts;
-  VXLA_RETURN_IF_ERROR(lexer.Expect("{"));
-  while (!lexer.At("}")) {
-    VXLA_ASSIGN_OR_RETURN(parts.emplace_back(), TakePart(lexer));
-    if (!lexer.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer.Expect("}"));
+  VXLA_ASSIGN_OR_RETURN(std::vector<MeshPart> parts, TakeListOf(lexer, "{", "}", [&] { return TakePart(lexer); }));
   Result<std::vector<IntList>> groups = MeshGroups(axes, ids, parts);
   if (!groups.ok()) return lexer.Error("replica_groups: {}", groups.status().message());
   value.groups = *std::move(groups);

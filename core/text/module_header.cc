@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/delimited_list.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/shape_text.h"
 
@@ -18,17 +19,15 @@ constexpr std::string_view kOtherAttributes[] = {"alias_passthrough_params",
 // { (param, {index}), ... } at the attribute.
 Status ParseBufferDonor(Lexer& lexer, std::vector<std::pair<int64_t, IntList>>& donors) {
   lexer.Next();
-  VXLA_RETURN_IF_ERROR(lexer.Expect("{"));
-  while (!lexer.At("}")) {
+  return TakeList(lexer, "{", "}", [&]() -> Status {
     auto& donor = donors.emplace_back();
     VXLA_RETURN_IF_ERROR(lexer.Expect("("));
     VXLA_ASSIGN_OR_RETURN(donor.first, lexer.TakeInt("a parameter's number"));
     if (!lexer.At(",")) return lexer.Expected("','");
     VXLA_RETURN_IF_ERROR(ParseValue(lexer, donor.second));
     VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
-    if (!lexer.Eat(",")) break;
-  }
-  return lexer.Expect("}");
+    return OkStatus();
+  });
 }
 
 // {(shape, ...)->shape} at the attribute.

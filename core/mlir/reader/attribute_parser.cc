@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/delimited_list.h"
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/rewrite/mesh_groups.h"
@@ -100,15 +101,13 @@ Result<Type> AttributeParser::ParseComplexType() {
 
 Result<Type> AttributeParser::ParseTupleType() {
   lexer_.Next();
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
   std::vector<Shape> elements;
-  while (!lexer_.At(">")) {
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "<", ">", [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const Type element, ParseType());
     if (element.kind != Type::Kind::kShape) return lexer_.Error("a tuple's element is no tensor, tuple or token");
     elements.push_back(element.shape);
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+    return OkStatus();
+  }));
   int64_t nodes = 1;
   int depth = 0;
   for (const Shape& element : elements) depth = std::max(depth, TupleDepth(element, nodes));
@@ -327,16 +326,14 @@ Result<Attribute> AttributeParser::ParseAttribute() {
 
 Status AttributeParser::ParseArray(Attribute& attribute) {
   attribute.kind = Attribute::Kind::kArray;
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  while (!lexer_.At("]")) {
+  return TakeList(lexer_, "[", "]", [&]() -> Status {
     if (lexer_.Eat("?")) {  // an open one among sizes
       attribute.elements.push_back(KeywordAttribute("?"));
     } else {
       VXLA_ASSIGN_OR_RETURN(attribute.elements.emplace_back(), ParseAttribute());
     }
-    if (!lexer_.Eat(",")) break;
-  }
-  return lexer_.Expect("]");
+    return OkStatus();
+  });
 }
 
 // 1, -1 : i32, 1.0, 0x7FC00000 : f32
@@ -570,7 +567,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
   }
   if (dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo") return ParseKindAndValue(dialect);
   if (dialect.ends_with(".conv")) lexer_.EatWord("raw");  // the older form, with a name for each number
-  while (!lexer_.At(">")) {
+  VXLA_RETURN_IF_ERROR(TakeItems(lexer_, ">", [&]() -> Status {
     if (lexer_.Eat("?")) {
       attribute.elements.push_back(KeywordAttribute("?"));
     } else if (lexer_.token().kind == TokenKind::kWord && !StartsType(lexer_.token()) && !lexer_.AtWord("dense")) {
@@ -585,9 +582,8 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
     } else {
       VXLA_ASSIGN_OR_RETURN(attribute.elements.emplace_back(), ParseAttribute());
     }
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+    return OkStatus();
+  }));
   // A keyword alone: <TOLERANCE>, #stablehlo.precision<DEFAULT>.
   const bool keyword = attribute.entries.empty() && attribute.elements.size() == 1 &&
                        attribute.elements[0].kind == Attribute::Kind::kKeyword && attribute.elements[0].text != "?";
@@ -612,17 +608,15 @@ Result<Attribute> AttributeParser::ParseMeshBody() {
   std::vector<Attribute> axes;
   Attribute ids;
   VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  while (!lexer_.At("]")) {
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "[", "]", [&]() -> Status {
     VXLA_RETURN_IF_ERROR(Spend(1));
     if (lexer_.token().kind != TokenKind::kString) return lexer_.Expected("an axis of the mesh (\"x\"=2)");
     VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
     VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer_.TakeInt("the size of an axis"));
     axes.push_back(MeshAxisAttribute(name.text, size));
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
+    return OkStatus();
+  }));
   if (lexer_.Eat(",")) {
     if (!lexer_.EatWord("device_ids")) return lexer_.Expected("device_ids=[...]");
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
@@ -721,15 +715,14 @@ Result<Attribute> AttributeParser::ParseConvolutionDimensions() {
     VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
     Attribute& names = attribute.elements.emplace_back();
     names.kind = Attribute::Kind::kArray;
-    while (!lexer_.At("]")) {
+    VXLA_RETURN_IF_ERROR(TakeItems(lexer_, "]", [&]() -> Status {
       const TokenKind kind = lexer_.token().kind;
       if (kind != TokenKind::kWord && kind != TokenKind::kInt && !lexer_.At("?"))
         return lexer_.Expected("b, f, i, o or the number of a spatial dimension");
       names.elements.push_back(KeywordAttribute(lexer_.token().text));
       lexer_.Next();
-      if (!lexer_.Eat(",")) break;
-    }
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
+      return OkStatus();
+    }));
   }
   return attribute;
 }
@@ -740,7 +733,7 @@ Status AttributeParser::ParseDictionary(Dictionary& dictionary) {
 }
 
 Status AttributeParser::ParseEntries(Dictionary& dictionary, std::string_view end) {
-  while (!lexer_.At(end)) {
+  return TakeItems(lexer_, end, [&]() -> Status {
     std::string name(lexer_.token().text);
     if (lexer_.token().kind == TokenKind::kString) {
       VXLA_ASSIGN_OR_RETURN(name, UnquoteMlir(name));
@@ -752,20 +745,12 @@ Status AttributeParser::ParseEntries(Dictionary& dictionary, std::string_view en
     Attribute value;
     if (lexer_.Eat("=")) VXLA_SET_OR_RETURN(value, ParseAttribute());
     SetAttribute(dictionary, std::move(name), std::move(value));
-    if (!lexer_.Eat(",")) break;
-  }
-  return lexer_.Expect(end);
+    return OkStatus();
+  });
 }
 
 Result<IntList> AttributeParser::ParseIntList() {
-  IntList values;
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  while (!lexer_.At("]")) {
-    VXLA_ASSIGN_OR_RETURN(values.emplace_back(), lexer_.TakeInt("an integer"));
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
-  return values;
+  return TakeListOf(lexer_, "[", "]", [&] { return lexer_.TakeInt("an integer"); });
 }
 
 Status AttributeParser::SkipLocation() {

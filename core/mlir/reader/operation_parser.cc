@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/delimited_list.h"
 #include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/bytecode/container.h"
@@ -64,8 +65,7 @@ Status OperationParser::ParseResources() {
       while (!lexer_.At("}")) {
         lexer_.Next();  // the dialect
         VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-        VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-        while (!lexer_.At("}")) {
+        VXLA_RETURN_IF_ERROR(TakeList(lexer_, "{", "}", [&]() -> Status {
           std::string name(lexer_.token().text);
           if (lexer_.token().kind == TokenKind::kString) VXLA_SET_OR_RETURN(name, UnquoteMlir(name));
           lexer_.Next();
@@ -77,9 +77,8 @@ Status OperationParser::ParseResources() {
           if (!bytes.ok()) return lexer_.Error("resource {}: {}", name, bytes.status().message());
           program_.resources[name] = std::make_shared<const HostBytes>(*std::move(bytes));
           lexer_.Next();
-          if (!lexer_.Eat(",")) break;
-        }
-        VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
+          return OkStatus();
+        }));
         if (!lexer_.Eat(",")) break;
       }
       VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
@@ -365,8 +364,7 @@ Status OperationParser::ParseBranch(Operation& operation) {
 }
 
 Status OperationParser::ParseBlockArguments(Block& block) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  while (!lexer_.At(")")) {
+  return TakeList(lexer_, "(", ")", [&]() -> Status {
     if (lexer_.token().kind != TokenKind::kValue) return lexer_.Expected("an argument (%name: type)");
     const MlirToken name = lexer_.token();
     lexer_.Next();
@@ -376,9 +374,8 @@ Status OperationParser::ParseBlockArguments(Block& block) {
     program_.values.back().location = lexer_.LocationOf(name.offset);
     VXLA_RETURN_IF_ERROR(Define(name.text, name.offset, block.arguments.back(), 1));
     VXLA_RETURN_IF_ERROR(SkipLocation());
-    if (!lexer_.Eat(",")) break;
-  }
-  return lexer_.Expect(")");
+    return OkStatus();
+  });
 }
 
 // ---- module and functions
@@ -415,8 +412,7 @@ Status OperationParser::ParseFunction(Operation& operation) {
     if (lexer_.At("{")) VXLA_RETURN_IF_ERROR(ParseDictionary(attributes.entries));
     return SkipLocation();
   };
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  while (!lexer_.At(")")) {
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "(", ")", [&]() -> Status {
     std::string_view argument;
     if (lexer_.token().kind == TokenKind::kValue) {
       const MlirToken token = lexer_.token();
@@ -429,9 +425,8 @@ Status OperationParser::ParseFunction(Operation& operation) {
     type.inputs.push_back(argument_type);
     block.arguments.push_back(program_.NewValue(std::move(argument_type), argument));
     VXLA_RETURN_IF_ERROR(dictionary(argument_attributes));
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+    return OkStatus();
+  }));
   if (lexer_.Eat("->")) {
     const bool list = lexer_.Eat("(");
     while (!list || !lexer_.At(")")) {

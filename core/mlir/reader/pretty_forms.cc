@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/delimited_list.h"
 #include "core/host/real_text.h"
 #include "core/mlir/reader/operation_parser.h"
 
@@ -429,16 +430,14 @@ Status OperationParser::ParseScan(Operation& operation) {
 // ---- while
 
 Status OperationParser::ParseInitialValues(Operation& operation, std::vector<MlirToken>& names) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  while (!lexer_.At(")")) {
+  return TakeList(lexer_, "(", ")", [&]() -> Status {
     if (lexer_.token().kind != TokenKind::kValue) return lexer_.Expected("a loop variable (%name = %value)");
     names.push_back(lexer_.token());
     lexer_.Next();
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
     VXLA_RETURN_IF_ERROR(AddOperand(operation));
-    if (!lexer_.Eat(",")) break;
-  }
-  return lexer_.Expect(")");
+    return OkStatus();
+  });
 }
 
 Status OperationParser::DefineArguments(Block& block, const std::vector<MlirToken>& names,

@@ -1,6 +1,7 @@
 // The pretty forms of the dialects tensor, arith, scf and shape: each fills the operation as the generic form would.
 #include <fmt/format.h>
 
+#include "core/delimited_list.h"
 #include "core/mlir/reader/operation_parser.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -50,28 +51,21 @@ Type OperationParser::ElementOf(const Type& tensor) const {
 }
 
 Status OperationParser::ParseValuesIn(Operation& operation, std::string_view open, std::string_view close) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(open));
-  while (!lexer_.At(close)) {
-    VXLA_RETURN_IF_ERROR(AddOperand(operation));
-    if (!lexer_.Eat(",")) break;
-  }
-  return lexer_.Expect(close);
+  return TakeList(lexer_, open, close, [&] { return AddOperand(operation); });
 }
 
 Result<IntList> OperationParser::ParseMixedList(std::vector<ValueId>& dynamic, std::string_view open,
                                                 std::string_view close) {
   IntList list;
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(open));
-  while (!lexer_.At(close)) {
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, open, close, [&]() -> Status {
     if (lexer_.token().kind == TokenKind::kValue) {
       VXLA_ASSIGN_OR_RETURN(dynamic.emplace_back(), ParseOperand());
       list.push_back(kUnboundedSize);
     } else {
       VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer_.TakeInt("a number or a value"));
     }
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(close));
+    return OkStatus();
+  }));
   return list;
 }
 
