@@ -32,6 +32,13 @@ bool HasOwnSideEffect(const Instruction& instruction) {
 
 std::string PathOf(const Instruction& instruction) { return instruction.parent()->name() + "/" + instruction.name(); }
 
+bool IsHostTransfer(const Instruction& instruction) {
+  using enum Opcode;
+  if (IsAnyOf(instruction.opcode(), kSendDone, kRecvDone)) return IsHostTransfer(*instruction.operand(0));
+  if (IsAnyOf(instruction.opcode(), kSend, kRecv)) return instruction.attributes<SendRecvAttributes>().is_host_transfer;
+  return IsAnyOf(instruction.opcode(), kInfeed, kOutfeed);
+}
+
 SideEffects::SideEffects() : DeepProperty(HasOwnSideEffect) {}
 
 bool DeepProperty::Of(const Instruction& instruction) {

@@ -134,6 +134,8 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
 Status CheckCallDepth(const Module& module);
 
 bool HasSideEffect(const Instruction& instruction);
+// Infeeds, outfeeds, and what is sent to and received from a host.
+bool IsHostTransfer(const Instruction& instruction);
 
 // Whether an instruction, or one in what it calls however deep, has a property. Each computation is looked at once, so
 // that many questions cost one walk: the module must not change meanwhile.

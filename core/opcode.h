@@ -69,6 +69,10 @@ template <typename... Traits>
 bool Has(Opcode opcode, Traits... traits) {
   return (FactsOf(opcode).traits & (static_cast<uint32_t>(traits) | ...)) != 0;
 }
+template <typename... Opcodes>
+constexpr bool IsAnyOf(Opcode opcode, Opcodes... others) {
+  return ((opcode == others) || ...);
+}
 inline bool IsElementwise(Opcode opcode) { return KindOf(opcode) == OpcodeKind::kElementwise; }
 
 }  // namespace VXLA_NAMESPACE

@@ -158,44 +158,17 @@ double DiffSide::LeastKept(ElementType type) const {
 }
 
 bool MayFlush(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kDivide:
-    case Opcode::kSqrt:
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-    case Opcode::kConvolution:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kFft:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad:
-      return true;
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kScan:
-    case Opcode::kAllReduce:
-    case Opcode::kReduceScatter:
-      return std::ranges::any_of(instruction.called(), [](const Computation* called) {
-        return std::ranges::any_of(called->instructions(), [](const auto& i) { return MayFlush(*i); });
-      });
-    case Opcode::kCompare:
-    case Opcode::kSelect:
-    case Opcode::kComplex:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kNegate:
-      return false;
-    default:
-      return IsElementwise(instruction.opcode()) && instruction.operand_count() > 0 &&
-             IsComplex(instruction.operand(0)->shape().element_type());
+  using enum Opcode;
+  const Opcode opcode = instruction.opcode();
+  if (IsAnyOf(opcode, kAdd, kSubtract, kMultiply, kDivide, kSqrt)) return true;
+  if (Has(opcode, Trait::kAccumulates) || IsAnyOf(opcode, kAllReduce, kReduceScatter)) {
+    return instruction.called().empty() || std::ranges::any_of(instruction.called(), [](const Computation* called) {
+             return std::ranges::any_of(called->instructions(), [](const auto& i) { return MayFlush(*i); });
+           });
   }
+  if (IsAnyOf(opcode, kCompare, kSelect, kComplex, kReal, kImag, kNegate)) return false;
+  return IsElementwise(opcode) && instruction.operand_count() > 0 &&
+         IsComplex(instruction.operand(0)->shape().element_type());
 }
 
 bool MayFlushOperand(const Instruction& instruction, size_t k) {

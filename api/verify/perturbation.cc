@@ -275,8 +275,7 @@ Literal Assemble(const Instruction& instruction, std::vector<Literal> leaves) {
 // How many roundings an element of an operand goes through on its way to the result, as a random walk adds them up.
 double WalkOf(const Instruction& instruction) {
   const auto length = static_cast<double>(AccumulationLength(instruction));
-  if (instruction.opcode() == Opcode::kCholesky || instruction.opcode() == Opcode::kTriangularSolve ||
-      IsLinearAlgebraCall(instruction))
+  if (IsAnyOf(instruction.opcode(), Opcode::kCholesky, Opcode::kTriangularSolve) || IsLinearAlgebraCall(instruction))
     return 2 * std::sqrt(length + 1);
   double operations = 1;
   for (const Computation* computation : instruction.called())
@@ -330,19 +329,13 @@ Perturbation::Way Perturbation::WayOf(const Instruction& instruction) {
       const bool exact = std::ranges::all_of(kinds, [](ReducerKind kind) { return kind == ReducerKind::kExact; });
       return exact ? Way::kNone : Way::kSum;
     }
-    case Opcode::kMap:
-    case Opcode::kFft:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return Way::kOperands;
     default:
       break;
   }
+  using enum Opcode;
+  if (IsAnyOf(instruction.opcode(), kMap, kFft, kCholesky, kTriangularSolve, kRaggedDot, kScaledDot, kBatchNormGrad,
+              kBatchNormInference, kBatchNormTraining))
+    return Way::kOperands;
   if (!IsElementwise(instruction.opcode()) || !instruction.shape().IsArray()) return Way::kNone;
   const UlpBound bound = AccuracyOf(instruction);
   return bound.ulp > 0 || bound.norm > 0 ? Way::kFunction : Way::kNone;

@@ -23,8 +23,7 @@ bool KnowsGlobalIds(Opcode opcode) {
 }
 
 bool HasPairs(Opcode opcode) {
-  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart || opcode == Opcode::kSend ||
-         opcode == Opcode::kRecv;
+  return IsAnyOf(opcode, Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kSend, Opcode::kRecv);
 }
 
 // How many ids there are, and what one is called.

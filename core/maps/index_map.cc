@@ -240,16 +240,8 @@ MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int o
 }
 
 bool IsPlainMap(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kPad:
-    case Opcode::kConcatenate:
-    case Opcode::kIota:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-      return false;
-    default:
-      return true;
-  }
+  using enum Opcode;
+  return !IsAnyOf(instruction.opcode(), kPad, kConcatenate, kIota, kDynamicSlice, kGather);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -59,34 +59,28 @@ class Finder {
  private:
   Bound Made(const Instruction& value, int level) const {
     const auto of = [&](int operand) { return Find(*value.operand(operand), level); };
+    using enum Opcode;
     switch (value.opcode()) {
-      case Opcode::kConstant:
+      case kConstant:
         return BoundOfConstant(value.literal());
-      case Opcode::kBroadcast:
-      case Opcode::kReshape:
-      case Opcode::kTranspose:
-      case Opcode::kCopy:
-      case Opcode::kSlice:
-      case Opcode::kReverse:
-      case Opcode::kDynamicSlice:
-      case Opcode::kGather:
-        return of(0);
-      case Opcode::kConvert:
+      case kConvert:
+      case kAbs:
         return Fitting(value, of(0));
-      case Opcode::kAbs:
-        return Fitting(value, of(0));
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
+      case kMaximum:
+      case kMinimum:
         return Larger(of(0), of(1));
-      case Opcode::kSelect:
+      case kSelect:
         return Larger(of(1), of(2));
-      case Opcode::kAdd:
-      case Opcode::kSubtract: {
+      case kAdd:
+      case kSubtract: {
         const Bound a = of(0), b = of(1);
         return a && b ? Fitting(value, *a + *b) : std::nullopt;
       }
       default:
-        return std::nullopt;
+        return IsAnyOf(value.opcode(), kBroadcast, kReshape, kTranspose, kCopy, kSlice, kReverse, kDynamicSlice,
+                       kGather)
+                   ? of(0)
+                   : std::nullopt;
     }
   }
   static Bound Larger(const Bound& a, const Bound& b) { return a && b ? Bound(std::max(*a, *b)) : std::nullopt; }

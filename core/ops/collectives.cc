@@ -9,15 +9,8 @@ namespace {
 
 // Whether shapes depend on the size of the groups, so that all groups must be of one size.
 bool NeedsEqualGroups(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-      return false;
-    default:
-      return true;
-  }
+  using enum Opcode;
+  return !IsAnyOf(opcode, kAllReduce, kAllReduceStart, kCollectiveBroadcast, kCollectiveReduce);
 }
 
 // Groups name each participant at most once. Empty groups mean one group of all.

@@ -18,10 +18,6 @@ Status NoHost(const Instruction& instruction, const char* what) {
 
 bool IsEmptyTuple(const Shape& shape) { return shape.IsTuple() && shape.tuple_elements().empty(); }
 
-bool IsHostTransfer(const Instruction& instruction) {
-  return instruction.attributes<SendRecvAttributes>().is_host_transfer;
-}
-
 int64_t TransferChannel(const Instruction& instruction) {
   return instruction.attributes<SendRecvAttributes>().channel_id.value_or(0);
 }

@@ -192,24 +192,10 @@ Shape Importer::Completed(const Operation& operation, const Shape& stated) const
 }
 
 bool Importer::Folds(const Instruction& value) const {
-  switch (value.opcode()) {
-    case Opcode::kReshape:
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kPad:
-    case Opcode::kIota:
-    case Opcode::kReduce:
-    case Opcode::kGather:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGetDimensionSize:
-      return true;
-    default:
-      return IsElementwise(value.opcode());
-  }
+  using enum Opcode;
+  return IsElementwise(value.opcode()) ||
+         IsAnyOf(value.opcode(), kReshape, kBroadcast, kConcatenate, kSlice, kTranspose, kReverse, kPad, kIota, kReduce,
+                 kGather, kDynamicSlice, kDynamicUpdateSlice, kGetDimensionSize);
 }
 
 // What a value of a region was outside of it.

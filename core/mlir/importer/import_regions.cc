@@ -311,8 +311,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
 
 // A reducer may compute in a wider type than its operands have.
 void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
-  const bool collective =
-      opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter || opcode == Opcode::kCollectiveReduce;
+  const bool collective = IsAnyOf(opcode, Opcode::kAllReduce, Opcode::kReduceScatter, Opcode::kCollectiveReduce);
   const size_t arrays = operands.size() / 2;
   for (size_t i = 0; i < operands.size(); ++i) {
     // (inputs, initial values) or, of a scatter, (inputs, indices, updates).

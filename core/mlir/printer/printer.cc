@@ -43,14 +43,7 @@ Status CheckShape(const Instruction& instruction) {
 
 // What an instruction hands on unchanged: its operand's leaves are its own.
 bool IsAlias(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kCopy:
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-      return true;
-    default:
-      return false;
-  }
+  return IsAnyOf(instruction.opcode(), Opcode::kCopy, Opcode::kAddDependency, Opcode::kDomain);
 }
 
 }  // namespace
@@ -178,8 +171,7 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
   if (opcode == Opcode::kAllToAll && instruction.attributes<CollectiveAttributes>().dimensions.empty())
     return NotSupported(instruction, "StableHLO's splits each operand, here each goes to one member");
   const std::string_view text = FactsOf(opcode).stablehlo_text;
-  if (text.empty() || opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncDone ||
-      opcode == Opcode::kDynamicReshape)
+  if (text.empty() || IsAnyOf(opcode, Opcode::kAsyncStart, Opcode::kAsyncDone, Opcode::kDynamicReshape))
     return NotSupported(instruction, "StableHLO has no such operation");
   return "stablehlo." + std::string(text);
 }

@@ -119,21 +119,10 @@ class ArrayForms {
                          instruction.operand(0)->shape().IsScalar();
     const bool same_type =
         scalars && instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
-    switch (instruction.opcode()) {
-      case Opcode::kParameter:
-        return true;
-      case Opcode::kBitcastConvert:
-        return scalars;
-      case Opcode::kBitcast:
-      case Opcode::kBroadcast:
-      case Opcode::kCopy:
-      case Opcode::kReshape:
-      case Opcode::kTranspose:
-      case Opcode::kReverse:
-        return same_type;
-      default:
-        return false;
-    }
+    using enum Opcode;
+    const Opcode opcode = instruction.opcode();
+    return opcode == kParameter || (opcode == kBitcastConvert && scalars) ||
+           (same_type && IsAnyOf(opcode, kBitcast, kBroadcast, kCopy, kReshape, kTranspose, kReverse));
   }
 
   std::unordered_set<const Computation*> known_;
@@ -204,9 +193,7 @@ void ResolveTuples(Computation& computation) {
   }
 }
 
-bool IsCall(const Instruction& instruction) {
-  return instruction.opcode() == Opcode::kCall || instruction.opcode() == Opcode::kFusion;
-}
+bool IsCall(const Instruction& instruction) { return IsAnyOf(instruction.opcode(), Opcode::kCall, Opcode::kFusion); }
 
 class Inliner {
  public:

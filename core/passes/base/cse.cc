@@ -20,33 +20,16 @@ struct Apart {
 };
 
 bool MayMerge(const Instruction& instruction, Apart& apart) {
-  switch (instruction.opcode()) {
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kReduceScatter:
-      return apart.collectives == EqualCollectives::kMerged && instruction.control_predecessors().empty();
-    case Opcode::kParameter:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-      return false;
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-    case Opcode::kCustomCall:
-      break;
-    default: {
-      const std::string_view family = FactsOf(instruction.opcode()).family;
-      if (family == "collectives" || family == "host_transfer") return false;
-    }
-  }
+  using enum Opcode;
+  const Opcode opcode = instruction.opcode();
+  if (IsAnyOf(opcode, kAllGather, kAllReduce, kAllToAll, kCollectiveBroadcast, kCollectivePermute, kReduceScatter))
+    return apart.collectives == EqualCollectives::kMerged && instruction.control_predecessors().empty();
+  if (IsAnyOf(opcode, kParameter, kCopyStart, kCopyDone, kAsyncStart, kAsyncUpdate, kAsyncDone, kAfterAll,
+              kAddDependency, kDomain))
+    return false;
+  const std::string_view family = FactsOf(opcode).family;
+  if ((family == "collectives" || family == "host_transfer") && !IsAnyOf(opcode, kPartitionId, kReplicaId, kCustomCall))
+    return false;
   return instruction.control_predecessors().empty() && !apart.Of(instruction);
 }
 

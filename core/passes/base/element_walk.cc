@@ -44,16 +44,8 @@ bool IsRealFloat(const Instruction& i) {
 }
 
 bool OnlyMoves(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kCopy:
-      return true;
-    case Opcode::kConvert:
-      return IsRealFloat(i) && IsRealFloat(*i.operand(0));
-    default:
-      return false;
-  }
+  if (i.opcode() == Opcode::kConvert) return IsRealFloat(i) && IsRealFloat(*i.operand(0));
+  return IsAnyOf(i.opcode(), Opcode::kReshape, Opcode::kTranspose, Opcode::kCopy);
 }
 
 const Instruction* Follow(const Instruction* i, OperandPath* path) {

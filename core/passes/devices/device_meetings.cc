@@ -176,9 +176,7 @@ bool Merger::SendsFurtherOn(const Region& region) const {
       return at != nullptr && is(*at);
     });
   };
-  return any_at([](const Instruction& at) {
-           return at.opcode() == Opcode::kWhile || at.opcode() == Opcode::kConditional;
-         }) &&
+  return any_at([](const Instruction& at) { return IsAnyOf(at.opcode(), Opcode::kWhile, Opcode::kConditional); }) &&
          any_at([&](const Instruction& at) {
            return at.opcode() == Opcode::kRecvDone && DoneElsewhere(*at.operand(0), Opcode::kSend);
          });

@@ -16,26 +16,12 @@ namespace {
 
 // Draws from a state of its device, or talks to its host.
 bool IsOfItsDevice(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-      return true;
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      return instruction.attributes<SendRecvAttributes>().is_host_transfer;
-    case Opcode::kSendDone:
-    case Opcode::kRecvDone:
-      return IsOfItsDevice(*instruction.operand(0));
-    default:
-      return Has(instruction.opcode(), Trait::kDraws);
-  }
+  return IsHostTransfer(instruction) || Has(instruction.opcode(), Trait::kDraws);
 }
 
 }  // namespace
 
-bool IsPermute(Opcode opcode) {
-  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
-}
+bool IsPermute(Opcode opcode) { return IsAnyOf(opcode, Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart); }
 
 bool KnowsItsDevice(const Instruction& instruction) {
   return Has(instruction.opcode(), Trait::kMeets, Trait::kTransfers, Trait::kDraws, Trait::kTellsPlace);

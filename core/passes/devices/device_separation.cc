@@ -11,18 +11,7 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 bool IsHostsBusiness(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-      return true;
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      return instruction.attributes<SendRecvAttributes>().is_host_transfer;
-    case Opcode::kCustomCall:
-      return HasSideEffect(instruction);
-    default:
-      return false;
-  }
+  return IsHostTransfer(instruction) || (instruction.opcode() == Opcode::kCustomCall && HasSideEffect(instruction));
 }
 
 bool Reduces(const Instruction& instruction) {
@@ -86,19 +75,11 @@ Instruction* ReducedFrom(Expansion& make, Instruction* call, int64_t members) {
 
 // Whether what the host does for the instruction moves and computes nothing.
 bool MovesAndComputesNothing(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kReplicaId:
-    case Opcode::kPartitionId:
-      return true;
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      return !instruction.attributes<SendRecvAttributes>().is_host_transfer;
-    case Opcode::kSendDone:
-    case Opcode::kRecvDone:
-      return MovesAndComputesNothing(*instruction.operand(0));
-    default:
-      return Has(instruction.opcode(), Trait::kMeets) && !Reduces(instruction);
-  }
+  using enum Opcode;
+  if (IsAnyOf(instruction.opcode(), kSendDone, kRecvDone)) return MovesAndComputesNothing(*instruction.operand(0));
+  if (IsAnyOf(instruction.opcode(), kSend, kRecv)) return !IsHostTransfer(instruction);
+  return Has(instruction.opcode(), Trait::kTellsPlace) ||
+         (Has(instruction.opcode(), Trait::kMeets) && !Reduces(instruction));
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ bool ExpandComplexOrder(Module& module) {
   return ExpandEach(
       AllComputations(module),
       [](Computation& computation, Instruction* i) -> Instruction* {
-        const bool picks =
-            i->opcode() == Opcode::kMaximum || i->opcode() == Opcode::kMinimum || i->opcode() == Opcode::kClamp;
+        const bool picks = IsAnyOf(i->opcode(), Opcode::kMaximum, Opcode::kMinimum, Opcode::kClamp);
         if (!picks || !IsComplex(i->shape().element_type())) return nullptr;
         return ComplexOrder(computation, i).Expand();
       },

@@ -18,19 +18,12 @@ ElementType WiderOf(ElementType a, ElementType b) {
 
 // Whether all operands are of one type, but for a select's choice.
 bool TakesOneType(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kConvert:
-    case Opcode::kStochasticConvert:
-    case Opcode::kReal:
-    case Opcode::kImag:
-      return false;
-    default:
-      return IsElementwise(i.opcode());
-  }
+  using enum Opcode;
+  return IsElementwise(i.opcode()) && !IsAnyOf(i.opcode(), kConvert, kStochasticConvert, kReal, kImag);
 }
 // And the result is of that type too.
 bool GivesItsType(const Instruction& i) {
-  return i.opcode() != Opcode::kCompare && i.opcode() != Opcode::kIsFinite && i.opcode() != Opcode::kComplex;
+  return !IsAnyOf(i.opcode(), Opcode::kCompare, Opcode::kIsFinite, Opcode::kComplex);
 }
 
 bool TakeAs(Computation& computation, Instruction& i, int k, ElementType type) {

@@ -185,9 +185,7 @@ Instruction* ExpandRng(Module& module, Computation& computation, Instruction* rn
   return at.Settled(Redraw(module, shape).Add(at, inputs, at.FirstUniform(inputs)), a, b);
 }
 
-bool DrawsNumbers(const Instruction& i) {
-  return i.opcode() == Opcode::kRng || i.opcode() == Opcode::kRngGetAndUpdateState;
-}
+bool DrawsNumbers(const Instruction& i) { return IsAnyOf(i.opcode(), Opcode::kRng, Opcode::kRngGetAndUpdateState); }
 
 }  // namespace
 

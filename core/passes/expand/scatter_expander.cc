@@ -354,20 +354,10 @@ Instruction* OfWholeNumbers(Module& module, Computation& computation, Instructio
 
 // All its elements are the same, whatever that is.
 bool IsOneValue(const Instruction& value) {
+  using enum Opcode;
   const Instruction* i = &value;
-  while (i->shape().ElementCount() > 1) {
-    switch (i->opcode()) {
-      case Opcode::kBroadcast:
-      case Opcode::kReshape:
-      case Opcode::kTranspose:
-      case Opcode::kCopy:
-      case Opcode::kConvert:
-      case Opcode::kSlice:
-        i = i->operand(0);
-        break;
-      default:
-        return false;
-    }
+  for (; i->shape().ElementCount() > 1; i = i->operand(0)) {
+    if (!IsAnyOf(i->opcode(), kBroadcast, kReshape, kTranspose, kCopy, kConvert, kSlice)) return false;
   }
   return true;
 }

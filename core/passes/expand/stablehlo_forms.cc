@@ -76,16 +76,9 @@ class Exchanges : private Expansion {
 // Whether expanders have something to do in a computation that they do not look into.
 bool FusesWhatIsExpanded(const Module& module, ChloForms chlo) {
   const auto is = [&](const auto& instruction) {
-    switch (instruction->opcode()) {
-      case Opcode::kBitcast:
-      case Opcode::kStochasticConvert:
-      case Opcode::kScaledDot:
-        return true;
-      case Opcode::kRaggedDot:
-        return chlo == ChloForms::kExpanded;
-      default:
-        return false;
-    }
+    using enum Opcode;
+    return IsAnyOf(instruction->opcode(), kBitcast, kStochasticConvert, kScaledDot) ||
+           (instruction->opcode() == kRaggedDot && chlo == ChloForms::kExpanded);
   };
   return std::ranges::any_of(module.computations(), [&](const auto& computation) {
     return std::ranges::any_of(computation->instructions(), [&](const auto& instruction) {

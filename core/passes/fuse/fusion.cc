@@ -185,8 +185,7 @@ void Dissolve(Computation& entry, Instruction* fusion) {
 
 bool HoldsSeveral(const Instruction& fusion) {
   return std::ranges::count_if(fusion.called(0)->instructions(), [](const auto& i) {
-           return i->opcode() != Opcode::kParameter && i->opcode() != Opcode::kTuple && !IsHeroElement(*i) &&
-                  !IsFree(*i);
+           return !IsAnyOf(i->opcode(), Opcode::kParameter, Opcode::kTuple) && !IsHeroElement(*i) && !IsFree(*i);
          }) > 1;
 }
 

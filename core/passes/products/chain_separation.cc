@@ -40,8 +40,7 @@ ChainKernel KernelOf(const Attention& a) {
     bool behind = false;
     for (const auto& [instruction, operand] : *path) {
       if (behind) kernel.passive.insert(instruction);
-      behind |=
-          operand == 1 && (instruction->opcode() == Opcode::kDivide || instruction->opcode() == Opcode::kSubtract);
+      behind |= operand == 1 && IsAnyOf(instruction->opcode(), Opcode::kDivide, Opcode::kSubtract);
     }
   }
   kernel.passive.insert(a.guards.begin(), a.guards.end());

@@ -58,8 +58,7 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
   IntList along;
   for (int d = 0; d < i->shape().rank(); ++d) along.push_back(i->shape().dimension(d) == 1 ? kNone : d);
   for (; i->opcode() != Opcode::kDot; i = i->operand(0)) {
-    const bool moves =
-        i->opcode() == Opcode::kTranspose || i->opcode() == Opcode::kBroadcast || i->opcode() == Opcode::kReshape;
+    const bool moves = IsAnyOf(i->opcode(), Opcode::kTranspose, Opcode::kBroadcast, Opcode::kReshape);
     if (!moves || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
     std::optional<IntList> next = AlongOfOperand(*i, along);
     if (!next) return std::nullopt;

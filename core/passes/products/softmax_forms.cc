@@ -30,8 +30,7 @@ bool FeedsProduct(const Instruction& i, int links = 0) {
            if (IsPlainProduct(*user)) return true;
            const bool same = user->shape().IsArray() && user->shape().ElementCount() == i.shape().ElementCount();
            return same &&
-                  (OnlyMoves(*user) || user->opcode() == Opcode::kMultiply || user->opcode() == Opcode::kDivide ||
-                   user->opcode() == Opcode::kSelect) &&
+                  (OnlyMoves(*user) || IsAnyOf(user->opcode(), Opcode::kMultiply, Opcode::kDivide, Opcode::kSelect)) &&
                   FeedsProduct(*user, links + 1);
          });
 }

@@ -79,30 +79,18 @@ class Hoister {
       return false;
     if (i.shape().SizeBytes() > kMostHoistedBytes) return false;
     if (std::ranges::any_of(i.users(), [&](const Instruction* user) { return HasRunStarts(*user, i); })) return true;
-    switch (i.opcode()) {
-      case Opcode::kDot:
-      case Opcode::kConvolution:
-      case Opcode::kReduce:
-      case Opcode::kReduceWindow:
-      case Opcode::kFft:
-      case Opcode::kCholesky:
-      case Opcode::kTriangularSolve:
-      case Opcode::kSort:
-      case Opcode::kTopK:
-      case Opcode::kScatter:
-        return true;
-      case Opcode::kGetTupleElement:
-        return IsOfSort(i);
-      case Opcode::kGather:  // what is read in a new order each time may as well lie in it
-        return IsOfSort(*i.operand(1)) && i.shape().ElementCount() <= LargestSource(i);
-      default:
-        return IsElementwise(i.opcode()) && ElementCost(i) >= kCostOfFunctions && i.shape().ElementCount() > 1 &&
-               i.shape().ElementCount() <= LargestSource(i);
-    }
+    using enum Opcode;
+    if (IsAnyOf(i.opcode(), kDot, kConvolution, kReduce, kReduceWindow, kFft, kCholesky, kTriangularSolve, kSort, kTopK,
+                kScatter))
+      return true;
+    if (i.opcode() == kGetTupleElement) return IsOfSort(i);
+    // What is read in a new order each time may as well lie in it.
+    if (i.opcode() == kGather) return IsOfSort(*i.operand(1)) && i.shape().ElementCount() <= LargestSource(i);
+    return IsElementwise(i.opcode()) && ElementCost(i) >= kCostOfFunctions && i.shape().ElementCount() > 1 &&
+           i.shape().ElementCount() <= LargestSource(i);
   }
   static bool IsOfSort(const Instruction& i) {
-    return i.opcode() == Opcode::kGetTupleElement &&
-           (i.operand(0)->opcode() == Opcode::kSort || i.operand(0)->opcode() == Opcode::kTopK);
+    return i.opcode() == Opcode::kGetTupleElement && IsAnyOf(i.operand(0)->opcode(), Opcode::kSort, Opcode::kTopK);
   }
   static bool HasRunStarts(const Instruction& user, const Instruction& i) {
     return user.notes().run_starts && user.operand(user.operand_count() / 2) == &i;

@@ -13,21 +13,11 @@ constexpr int64_t kMostOperations = 512;
 
 // What a trip adds to a kernel's text; -1: something that is a kernel of its own.
 int64_t OperationsOf(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kIota:
-    case Opcode::kReverse:
-      return 0;
-    default:
-      return IsElementwise(i.opcode()) && i.called().empty() ? ElementCost(i) : -1;
-  }
+  using enum Opcode;
+  if (IsAnyOf(i.opcode(), kParameter, kConstant, kTuple, kGetTupleElement, kBroadcast, kReshape, kSlice, kTranspose,
+              kIota, kReverse))
+    return 0;
+  return IsElementwise(i.opcode()) && i.called().empty() ? ElementCost(i) : -1;
 }
 
 bool IsShort(const Instruction& loop, int64_t trips) {
