@@ -124,13 +124,11 @@ Result<std::unique_ptr<Module>> WithSizeBounds(const Module& module, std::string
 
 Status CheckRunnable(const Module& module, const std::string& name, const CustomCallRegistry* registry) {
   if (mlir::IsDynamicProgram(module)) return OkStatus();  // asked again of what runs
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) {
-      if (HasEvaluation(i->opcode())) continue;
-      const Status status = Unsupported("{}: the op {} is read and printed, but no document says what it computes",
-                                        i->name(), OpcodeText(i->opcode()));
-      return AtPlace(Status(status).At(i->location()), name);
-    }
+  for (const auto& i : EachInstruction(module)) {
+    if (HasEvaluation(i->opcode())) continue;
+    const Status status = Unsupported("{}: the op {} is read and printed, but no document says what it computes",
+                                      i->name(), OpcodeText(i->opcode()));
+    return AtPlace(Status(status).At(i->location()), name);
   }
   return AtPlace(CheckCustomCalls(module, registry, /*kernels_will_do=*/true), name);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -123,6 +124,12 @@ class Module {
   Computation* entry_ = nullptr;
   ModuleAttributes attributes_;
 };
+
+// Those of all computations.
+inline auto EachInstruction(const Module& module) {
+  const auto of = [](const auto& computation) -> const auto& { return computation->instructions(); };
+  return module.computations() | std::views::transform(of) | std::views::join;
+}
 
 // Copies `source`'s instructions into `target` (of the same or another module), parameters replaced by `arguments` if
 // given (else cloned), called computations mapped by `map_called`. Returns the copy of the root; does not set target's

@@ -183,12 +183,10 @@ void StepGraphBuilder::AddRandomStates() {
     AddCopy(initial, buffer);
     return buffer;
   };
-  for (const auto& computation : module_.computations()) {
-    for (const auto& i : computation->instructions()) {
-      if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
-      const std::pair key{i->notes().draws_of_rng, i->notes().device};
-      if (!random_states_.contains(key)) random_states_[key] = add(key.first, key.second);
-    }
+  for (const auto& i : EachInstruction(module_)) {
+    if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
+    const std::pair key{i->notes().draws_of_rng, i->notes().device};
+    if (!random_states_.contains(key)) random_states_[key] = add(key.first, key.second);
   }
 }
 

@@ -21,9 +21,7 @@ namespace {
 // Long sums leave more: four standard deviations of the longest one's rounding errors, if that is above the usual 1e-6.
 double AccumulationFactor(const Module& module) {
   int64_t longest = 0;
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) longest = std::max(longest, AccumulationLength(*i));
-  }
+  for (const auto& i : EachInstruction(module)) longest = std::max(longest, AccumulationLength(*i));
   return std::max(1.0, 4e6 * std::sqrt(static_cast<double>(longest) + 1) * UnitRoundoff(ElementType::kF32));
 }
 

@@ -24,18 +24,16 @@ Status RunKernel(Client* client, const Instruction& call, std::span<const Litera
 KernelStandIns::KernelStandIns(const CustomCallRegistry* given, const Module& module, For what) : given_(given) {
   if (given == nullptr) return;
   std::set<std::string> wanted;
-  for (const auto& computation : module.computations()) {
-    for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode() != Opcode::kCustomCall) continue;
-      const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
-      if (!given->kernels().contains(target)) continue;
-      if (what == For::kReference && given->Find(target) != nullptr) continue;
-      notes_.push_back(
-          fmt::format("nothing checks {}: the reference takes what kernel {} gives on the device (--custom-call "
-                      "{}=LIB.so:symbol is a function to compare it with)",
-                      instruction->name(), target, target));
-      wanted.insert(target);
-    }
+  for (const auto& instruction : EachInstruction(module)) {
+    if (instruction->opcode() != Opcode::kCustomCall) continue;
+    const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
+    if (!given->kernels().contains(target)) continue;
+    if (what == For::kReference && given->Find(target) != nullptr) continue;
+    notes_.push_back(
+        fmt::format("nothing checks {}: the reference takes what kernel {} gives on the device (--custom-call "
+                    "{}=LIB.so:symbol is a function to compare it with)",
+                    instruction->name(), target, target));
+    wanted.insert(target);
   }
   if (wanted.empty()) return;
   registry_ = *given;

@@ -175,17 +175,15 @@ std::optional<ElementType> PairTypeOf(const Instruction& instruction) {
 }
 
 void MarkWideAccumulations(Module& module) {
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) {
-      bool wide = false;
-      if (i->opcode() == Opcode::kDot || i->opcode() == Opcode::kConvolution) {
-        wide = DotSumType(*i) == ElementType::kF32;
-      } else if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) {
-        const ReducerFacts facts = FactsOfReducer(*i->called(0));
-        wide = facts.adds_floats && facts.types[0] == ElementType::kF32;
-      }
-      if (wide) i->mutable_notes().wide_sum = true;
+  for (const auto& i : EachInstruction(module)) {
+    bool wide = false;
+    if (i->opcode() == Opcode::kDot || i->opcode() == Opcode::kConvolution) {
+      wide = DotSumType(*i) == ElementType::kF32;
+    } else if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) {
+      const ReducerFacts facts = FactsOfReducer(*i->called(0));
+      wide = facts.adds_floats && facts.types[0] == ElementType::kF32;
     }
+    if (wide) i->mutable_notes().wide_sum = true;
   }
 }
 

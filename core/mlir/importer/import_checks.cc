@@ -113,11 +113,9 @@ Result<size_t> SetKind(const Operation& operation, std::string_view name, Check&
 void MeetInTheGrid(Module& module) {
   std::map<int64_t, std::pair<bool, bool>> channels;  // sent, received
   const auto each_transfer = [&](auto&& visit) {
-    for (const auto& computation : module.computations()) {
-      for (const auto& instruction : computation->instructions()) {
-        auto* const transfer = std::get_if<SendRecvAttributes>(&instruction->mutable_attributes());
-        if (transfer != nullptr && transfer->channel_id) visit(*instruction, *transfer);
-      }
+    for (const auto& instruction : EachInstruction(module)) {
+      auto* const transfer = std::get_if<SendRecvAttributes>(&instruction->mutable_attributes());
+      if (transfer != nullptr && transfer->channel_id) visit(*instruction, *transfer);
     }
   };
   each_transfer([&](const Instruction& instruction, const SendRecvAttributes& transfer) {

@@ -203,10 +203,8 @@ class Inliner {
     // Only what stays is made flat, from the entry down: what others put in their place is never made flat itself, so
     // the work is as large as the result. The bodies of maps must be free of calls to be judged.
     std::unordered_set<const Computation*> map_bodies;
-    for (const auto& computation : module_.computations()) {
-      for (const auto& i : computation->instructions()) {
-        if (i->opcode() == Opcode::kMap) map_bodies.insert(i->called(0));
-      }
+    for (const auto& i : EachInstruction(module_)) {
+      if (i->opcode() == Opcode::kMap) map_bodies.insert(i->called(0));
     }
     for (const auto& computation : module_.computations()) {  // callees first
       if (!map_bodies.contains(computation.get())) continue;

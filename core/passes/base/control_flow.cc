@@ -18,10 +18,8 @@ constexpr int64_t kMostCountedIterations = int64_t{1} << 22;
 class Separator {
  public:
   explicit Separator(Module& module) : module_(module) {
-    for (const auto& computation : module.computations()) {
-      for (const auto& instruction : computation->instructions()) {
-        for (const Computation* called : instruction->called()) ++calls_[called];
-      }
+    for (const auto& instruction : EachInstruction(module)) {
+      for (const Computation* called : instruction->called()) ++calls_[called];
     }
   }
 

@@ -304,12 +304,9 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   if (places_ != nullptr) {
     while (RemoveDeadCode(*target_)) {
     }
-    for (const auto& computation : target_->computations()) {
-      for (const auto& instruction : computation->instructions()) {
-        if (instruction->call_kind() != CallKind::kElsewhere) continue;
-        return MergeError(*instruction, StatusCode::kUnsupported,
-                          "is of a device at another place, and is needed here");
-      }
+    for (const auto& instruction : EachInstruction(*target_)) {
+      if (instruction->call_kind() != CallKind::kElsewhere) continue;
+      return MergeError(*instruction, StatusCode::kUnsupported, "is of a device at another place, and is needed here");
     }
     program.exchanges = std::move(exchanges_);
   }

@@ -116,10 +116,8 @@ void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parte
 bool Merger::StandsInLoop(const Instruction& instruction) const {
   std::vector<const Computation*> work;
   std::set<const Computation*> in_loops;
-  for (const auto& computation : source_.computations()) {
-    for (const auto& inner : computation->instructions()) {
-      if (inner->opcode() == Opcode::kWhile) work.insert(work.end(), inner->called().begin(), inner->called().end());
-    }
+  for (const auto& inner : EachInstruction(source_)) {
+    if (inner->opcode() == Opcode::kWhile) work.insert(work.end(), inner->called().begin(), inner->called().end());
   }
   while (!work.empty()) {
     const Computation& computation = *work.back();

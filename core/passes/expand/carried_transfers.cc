@@ -30,12 +30,12 @@ bool IsDoneOf(const Instruction& done, const Instruction& start) {
   return done.opcode() == (start.opcode() == Opcode::kSend ? Opcode::kSendDone : Opcode::kRecvDone);
 }
 
-// The first use of a context that nothing finishes here, null where it is but the computation's result; nothing where it
-// is finished or unused.
+// The first use of a context that nothing finishes here, null where it is but the computation's result; nothing where
+// it is finished or unused.
 std::optional<Instruction*> FirstCarrier(const Computation& computation, const Instruction& start) {
   if (std::ranges::any_of(start.users(), [&](const Instruction* user) { return IsDoneOf(*user, start); })) return {};
-  const auto found = std::ranges::find_if(computation.instructions(),
-                                          [&](const auto& i) { return start.HasUser(i.get()); });
+  const auto found =
+      std::ranges::find_if(computation.instructions(), [&](const auto& i) { return start.HasUser(i.get()); });
   if (found != computation.instructions().end()) return found->get();
   return computation.root() == &start ? std::optional<Instruction*>(nullptr) : std::nullopt;
 }
@@ -102,7 +102,8 @@ bool JoinChannels(const std::vector<Instruction*>& starts) {
     const auto pairs = PairsOf(*start);
     if (!pairs) continue;
     const Channels& channels = of_pairs.at(*pairs);
-    if (channels.sends.size() != 1 || channels.recvs.size() != 1 || all.recvs.contains(*channels.sends.begin())) continue;
+    if (channels.sends.size() != 1 || channels.recvs.size() != 1 || all.recvs.contains(*channels.sends.begin()))
+      continue;
     channel = *channels.sends.begin();
     for (Instruction* done : start->users()) {
       if (IsDone(*done)) std::get<SendRecvAttributes>(done->mutable_attributes()).channel_id = channel;
@@ -116,10 +117,8 @@ bool JoinChannels(const std::vector<Instruction*>& starts) {
 
 bool FinishCarriedTransfers(Module& module) {
   std::vector<Instruction*> starts;
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) {
-      if (IsStart(*i) && IsContext(i->shape())) starts.push_back(i.get());
-    }
+  for (const auto& i : EachInstruction(module)) {
+    if (IsStart(*i) && IsContext(i->shape())) starts.push_back(i.get());
   }
   bool changed = JoinChannels(starts);
   std::set<Opcode> carried;

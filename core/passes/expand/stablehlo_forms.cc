@@ -80,11 +80,8 @@ bool FusesWhatIsExpanded(const Module& module, ChloForms chlo) {
     return IsAnyOf(instruction->opcode(), kBitcast, kStochasticConvert, kScaledDot) ||
            (instruction->opcode() == kRaggedDot && chlo == ChloForms::kExpanded);
   };
-  return std::ranges::any_of(module.computations(), [&](const auto& computation) {
-    return std::ranges::any_of(computation->instructions(), [&](const auto& instruction) {
-      return instruction->opcode() == Opcode::kFusion &&
-             std::ranges::any_of(instruction->called(0)->instructions(), is);
-    });
+  return std::ranges::any_of(EachInstruction(module), [&](const auto& i) {
+    return i->opcode() == Opcode::kFusion && std::ranges::any_of(i->called(0)->instructions(), is);
   });
 }
 

@@ -232,9 +232,7 @@ void DescribeFusions(Module& module) {
 }
 
 void ForgetDescriptions(Module& module) {
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) i->set_description(nullptr);
-  }
+  for (const auto& i : EachInstruction(module)) i->set_description(nullptr);
 }
 
 Result<std::shared_ptr<const FusionDescription>> DescriptionOf(const Instruction& instruction) {

@@ -656,10 +656,8 @@ void Padder::PadEntry() {
 }  // namespace
 
 std::vector<std::string> SizeFaultMessages(const Module& module) {
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) {
-      if (i->notes().sizes_in_range && !i->notes().size_messages.empty()) return i->notes().size_messages;
-    }
+  for (const auto& i : EachInstruction(module)) {
+    if (i->notes().sizes_in_range && !i->notes().size_messages.empty()) return i->notes().size_messages;
   }
   return {};
 }

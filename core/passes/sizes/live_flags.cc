@@ -81,12 +81,10 @@ void AddFlagsOf(Instruction& instruction) {
 
 bool AddLiveFlags(Module& module) {
   bool changed = false;
-  for (const auto& computation : module.computations()) {
-    for (const auto& i : computation->instructions()) {
-      const Shape before = i->shape();
-      AddFlagsOf(*i);
-      changed |= !(i->shape() == before);
-    }
+  for (const auto& i : EachInstruction(module)) {
+    const Shape before = i->shape();
+    AddFlagsOf(*i);
+    changed |= !(i->shape() == before);
   }
   return changed;
 }

@@ -85,10 +85,8 @@ class Specializer {
 
   // Asking runs a part of the program that the answer's program runs again: it must be the same then.
   bool HasEffects() const {
-    return std::ranges::any_of(source_.computations(), [](const auto& computation) {
-      return std::ranges::any_of(computation->instructions(), [](const auto& i) {
-        return HasSideEffect(*i) || i->opcode() == Opcode::kRng || i->opcode() == Opcode::kRngGetAndUpdateState;
-      });
+    return std::ranges::any_of(EachInstruction(source_), [](const auto& i) {
+      return HasSideEffect(*i) || IsAnyOf(i->opcode(), Opcode::kRng, Opcode::kRngGetAndUpdateState);
     });
   }
 
