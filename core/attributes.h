@@ -62,12 +62,20 @@ struct ShapedLiteral {
 enum class FieldKind : uint8_t { kRequired, kOptional, kPrinted, kWord, kOwn };
 
 // The visitor is called as visit("name", field, FieldKind). `Self` is the struct, const or not.
+#define F(name, kind) visit(#name, s.name, kind)
 #define VXLA_FIELDS(Type, ...)                                                          \
   friend bool operator==(const Type&, const Type&) = default;                           \
   template <typename Self, typename Visitor>                                            \
   static void VisitFields([[maybe_unused]] Self& s, [[maybe_unused]] Visitor&& visit) { \
     using enum FieldKind;                                                               \
-    __VA_ARGS__                                                                         \
+    __VA_ARGS__;                                                                        \
+  }
+// Of structs that say elsewhere that they have it.
+#define VXLA_FIELDS_OF(Type, ...)                    \
+  template <typename Self, typename Visitor>         \
+  void Type::VisitFields(Self& s, Visitor&& visit) { \
+    using enum FieldKind;                            \
+    __VA_ARGS__;                                     \
   }
 
 struct NoAttributes {
@@ -75,7 +83,7 @@ struct NoAttributes {
 };
 struct UnaryAttributes {  // the transcendental functions
   RawText result_accuracy;
-  VXLA_FIELDS(UnaryAttributes, visit("result_accuracy", s.result_accuracy, kOptional);)
+  VXLA_FIELDS(UnaryAttributes, F(result_accuracy, kOptional))
 };
 struct ParameterAttributes {
   int64_t number = 0;  // the operand list's integer, not a named attribute
@@ -91,162 +99,131 @@ struct ConstantAttributes {
 };
 struct IotaAttributes {
   int64_t iota_dimension = 0;
-  VXLA_FIELDS(IotaAttributes, visit("iota_dimension", s.iota_dimension, kRequired);)
+  VXLA_FIELDS(IotaAttributes, F(iota_dimension, kRequired))
 };
 struct DimensionsAttributes {  // broadcast transpose reverse concatenate reduce map get/set-dimension-size
   IntList dimensions;
-  VXLA_FIELDS(DimensionsAttributes, visit("dimensions", s.dimensions, kRequired);)
+  VXLA_FIELDS(DimensionsAttributes, F(dimensions, kRequired))
 };
 struct CompareAttributes {
   ComparisonDirection direction = ComparisonDirection::kEq;
   ComparisonType type = ComparisonType::kDefault;
-  VXLA_FIELDS(CompareAttributes, visit("direction", s.direction, kRequired); visit("type", s.type, kOptional);)
+  VXLA_FIELDS(CompareAttributes, F(direction, kRequired), F(type, kOptional))
 };
 struct ReducePrecisionAttributes {
   int64_t exponent_bits = 0, mantissa_bits = 0;
-  VXLA_FIELDS(ReducePrecisionAttributes, visit("exponent_bits", s.exponent_bits, kRequired);
-              visit("mantissa_bits", s.mantissa_bits, kRequired);)
+  VXLA_FIELDS(ReducePrecisionAttributes, F(exponent_bits, kRequired), F(mantissa_bits, kRequired))
 };
 struct SliceAttributes {
   std::vector<SliceDimension> slice;
-  VXLA_FIELDS(SliceAttributes, visit("slice", s.slice, kRequired);)
+  VXLA_FIELDS(SliceAttributes, F(slice, kRequired))
 };
 struct PadAttributes {
   std::vector<PaddingDimension> padding;
-  VXLA_FIELDS(PadAttributes, visit("padding", s.padding, kRequired);)
+  VXLA_FIELDS(PadAttributes, F(padding, kRequired))
 };
-template <typename Self, typename Visitor>
-void DotAttributes::VisitFields(Self& s, Visitor&& visit) {
-  using enum FieldKind;
-  visit("lhs_batch_dims", s.lhs_batch_dims, kOptional);
-  visit("lhs_contracting_dims", s.lhs_contracting_dims, kOptional);
-  visit("rhs_batch_dims", s.rhs_batch_dims, kOptional);
-  visit("rhs_contracting_dims", s.rhs_contracting_dims, kOptional);
-  visit("operand_precision", s.operand_precision, kOptional);
-  visit("algorithm", s.algorithm, kWord);
-  visit("lhs_ragged_dims", s.lhs_ragged_dims, kOptional);
-  visit("rhs_group_dims", s.rhs_group_dims, kOptional);
-}
+VXLA_FIELDS_OF(DotAttributes, F(lhs_batch_dims, kOptional), F(lhs_contracting_dims, kOptional),
+               F(rhs_batch_dims, kOptional), F(rhs_contracting_dims, kOptional), F(operand_precision, kOptional),
+               F(algorithm, kWord), F(lhs_ragged_dims, kOptional), F(rhs_group_dims, kOptional))
 struct ConvolutionAttributes {
   Window window;
   std::optional<ConvolutionDimensions> dim_labels;
   int64_t feature_group_count = 1, batch_group_count = 1;
   std::vector<PrecisionLevel> operand_precision;
   RawText conv_kind;
-  VXLA_FIELDS(ConvolutionAttributes, visit("window", s.window, kOptional); visit("dim_labels", s.dim_labels, kRequired);
-              visit("feature_group_count", s.feature_group_count, kOptional);
-              visit("batch_group_count", s.batch_group_count, kOptional);
-              visit("operand_precision", s.operand_precision, kOptional); visit("conv_kind", s.conv_kind, kOptional);)
+  VXLA_FIELDS(ConvolutionAttributes, F(window, kOptional), F(dim_labels, kRequired), F(feature_group_count, kOptional),
+              F(batch_group_count, kOptional), F(operand_precision, kOptional), F(conv_kind, kOptional))
 };
 struct WindowAttributes {  // reduce-window, select-and-scatter
   Window window;
-  VXLA_FIELDS(WindowAttributes, visit("window", s.window, kOptional);)
+  VXLA_FIELDS(WindowAttributes, F(window, kOptional))
 };
 struct ScanAttributes {
   IntList dimensions;
   int64_t num_carries = 0;
   bool is_reverse = false;
   RawText is_associative;
-  VXLA_FIELDS(ScanAttributes, visit("dimensions", s.dimensions, kRequired);
-              visit("is_reverse", s.is_reverse, kOptional); visit("is_associative", s.is_associative, kOptional);
-              visit("num_carries", s.num_carries, kRequired);)
+  VXLA_FIELDS(ScanAttributes, F(dimensions, kRequired), F(is_reverse, kOptional), F(is_associative, kOptional),
+              F(num_carries, kRequired))
 };
 struct DynamicSliceAttributes {
   IntList dynamic_slice_sizes;
-  VXLA_FIELDS(DynamicSliceAttributes, visit("dynamic_slice_sizes", s.dynamic_slice_sizes, kRequired);)
+  VXLA_FIELDS(DynamicSliceAttributes, F(dynamic_slice_sizes, kRequired))
 };
-template <typename Self, typename Visitor>
-void GatherAttributes::VisitFields(Self& s, Visitor&& visit) {
-  using enum FieldKind;
-  visit("offset_dims", s.offset_dims, kRequired);
-  visit("collapsed_slice_dims", s.collapsed_slice_dims, kRequired);
-  visit("start_index_map", s.start_index_map, kRequired);
-  visit("operand_batching_dims", s.operand_batching_dims, kOptional);
-  visit("start_indices_batching_dims", s.start_indices_batching_dims, kOptional);
-  visit("index_vector_dim", s.index_vector_dim, kRequired);
-  visit("slice_sizes", s.slice_sizes, kRequired);
-  visit("indices_are_sorted", s.indices_are_sorted, kOptional);
-}
-template <typename Self, typename Visitor>
-void ScatterAttributes::VisitFields(Self& s, Visitor&& visit) {
-  using enum FieldKind;
-  visit("update_window_dims", s.update_window_dims, kRequired);
-  visit("inserted_window_dims", s.inserted_window_dims, kRequired);
-  visit("scatter_dims_to_operand_dims", s.scatter_dims_to_operand_dims, kRequired);
-  visit("input_batching_dims", s.input_batching_dims, kOptional);
-  visit("scatter_indices_batching_dims", s.scatter_indices_batching_dims, kOptional);
-  visit("index_vector_dim", s.index_vector_dim, kRequired);
-  visit("indices_are_sorted", s.indices_are_sorted, kOptional);
-  visit("unique_indices", s.unique_indices, kOptional);
-}
+VXLA_FIELDS_OF(GatherAttributes, F(offset_dims, kRequired), F(collapsed_slice_dims, kRequired),
+               F(start_index_map, kRequired), F(operand_batching_dims, kOptional),
+               F(start_indices_batching_dims, kOptional), F(index_vector_dim, kRequired), F(slice_sizes, kRequired),
+               F(indices_are_sorted, kOptional))
+VXLA_FIELDS_OF(ScatterAttributes, F(update_window_dims, kRequired), F(inserted_window_dims, kRequired),
+               F(scatter_dims_to_operand_dims, kRequired), F(input_batching_dims, kOptional),
+               F(scatter_indices_batching_dims, kOptional), F(index_vector_dim, kRequired),
+               F(indices_are_sorted, kOptional), F(unique_indices, kOptional))
 struct SortAttributes {
   IntList dimensions;
   bool is_stable = false;
-  VXLA_FIELDS(SortAttributes, visit("dimensions", s.dimensions, kRequired); visit("is_stable", s.is_stable, kOptional);)
+  VXLA_FIELDS(SortAttributes, F(dimensions, kRequired), F(is_stable, kOptional))
 };
 struct TopKAttributes {
   int64_t k = 0;
   bool largest = true;
-  VXLA_FIELDS(TopKAttributes, visit("k", s.k, kRequired); visit("largest", s.largest, kPrinted);)
+  VXLA_FIELDS(TopKAttributes, F(k, kRequired), F(largest, kPrinted))
 };
 struct FftAttributes {
   FftType fft_type = FftType::kFft;
   IntList fft_length;
-  VXLA_FIELDS(FftAttributes, visit("fft_type", s.fft_type, kRequired); visit("fft_length", s.fft_length, kRequired);)
+  VXLA_FIELDS(FftAttributes, F(fft_type, kRequired), F(fft_length, kRequired))
 };
 struct CholeskyAttributes {
   bool lower = false;
-  VXLA_FIELDS(CholeskyAttributes, visit("lower", s.lower, kOptional);)
+  VXLA_FIELDS(CholeskyAttributes, F(lower, kOptional))
 };
 struct TriangularSolveAttributes {
   bool left_side = false, lower = false, unit_diagonal = false;
   TransposeKind transpose_a = TransposeKind::kNoTranspose;
-  VXLA_FIELDS(TriangularSolveAttributes, visit("left_side", s.left_side, kOptional); visit("lower", s.lower, kOptional);
-              visit("unit_diagonal", s.unit_diagonal, kOptional); visit("transpose_a", s.transpose_a, kPrinted);)
+  VXLA_FIELDS(TriangularSolveAttributes, F(left_side, kOptional), F(lower, kOptional), F(unit_diagonal, kOptional),
+              F(transpose_a, kPrinted))
 };
 struct BatchNormAttributes {
   float epsilon = 0;
   int64_t feature_index = 0;
-  VXLA_FIELDS(BatchNormAttributes, visit("epsilon", s.epsilon, kRequired);
-              visit("feature_index", s.feature_index, kRequired);)
+  VXLA_FIELDS(BatchNormAttributes, F(epsilon, kRequired), F(feature_index, kRequired))
 };
 struct RngAttributes {
   RngDistribution distribution = RngDistribution::kUniform;
-  VXLA_FIELDS(RngAttributes, visit("distribution", s.distribution, kRequired);)
+  VXLA_FIELDS(RngAttributes, F(distribution, kRequired))
 };
 struct RngBitGeneratorAttributes {
   RngAlgorithm algorithm = RngAlgorithm::kDefault;
-  VXLA_FIELDS(RngBitGeneratorAttributes, visit("algorithm", s.algorithm, kRequired);)
+  VXLA_FIELDS(RngBitGeneratorAttributes, F(algorithm, kRequired))
 };
 struct RngGetAndUpdateStateAttributes {
   int64_t delta = 0;
-  VXLA_FIELDS(RngGetAndUpdateStateAttributes, visit("delta", s.delta, kRequired);)
+  VXLA_FIELDS(RngGetAndUpdateStateAttributes, F(delta, kRequired))
 };
 struct GetTupleElementAttributes {
   int64_t index = 0;
-  VXLA_FIELDS(GetTupleElementAttributes, visit("index", s.index, kRequired);)
+  VXLA_FIELDS(GetTupleElementAttributes, F(index, kRequired))
 };
 struct CallAttributes {
   bool is_composite = false;
-  VXLA_FIELDS(CallAttributes, visit("is_composite", s.is_composite, kOptional);)
+  VXLA_FIELDS(CallAttributes, F(is_composite, kOptional))
 };
 struct FusionAttributes {
   FusionKind kind = FusionKind::kLoop;
   std::vector<Aliasing> output_to_operand_aliasing;
-  VXLA_FIELDS(FusionAttributes, visit("kind", s.kind, kRequired);
-              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional);)
+  VXLA_FIELDS(FusionAttributes, F(kind, kRequired), F(output_to_operand_aliasing, kOptional))
 };
 struct AsyncAttributes {
   std::string async_execution_thread;
-  VXLA_FIELDS(AsyncAttributes, visit("async_execution_thread", s.async_execution_thread, kOptional);)
+  VXLA_FIELDS(AsyncAttributes, F(async_execution_thread, kOptional))
 };
 struct CopyStartAttributes {
   std::optional<int64_t> cross_program_prefetch_index;
-  VXLA_FIELDS(CopyStartAttributes, visit("cross_program_prefetch_index", s.cross_program_prefetch_index, kOptional);)
+  VXLA_FIELDS(CopyStartAttributes, F(cross_program_prefetch_index, kOptional))
 };
 struct DomainAttributes {
   RawText domain;
-  VXLA_FIELDS(DomainAttributes, visit("domain", s.domain, kRequired);)
+  VXLA_FIELDS(DomainAttributes, F(domain, kRequired))
 };
 // all-gather all-reduce all-to-all reduce-scatter collective-broadcast collective-reduce ragged-all-to-all, -start
 // forms
@@ -256,34 +233,29 @@ struct CollectiveAttributes {
   IntList dimensions;
   bool use_global_device_ids = false, constrain_layout = false;
   RawText mode;
-  VXLA_FIELDS(CollectiveAttributes, visit("channel_id", s.channel_id, kOptional);
-              visit("replica_groups", s.replica_groups, kPrinted); visit("dimensions", s.dimensions, kOptional);
-              visit("constrain_layout", s.constrain_layout, kOptional);
-              visit("use_global_device_ids", s.use_global_device_ids, kOptional); visit("mode", s.mode, kOptional);)
+  VXLA_FIELDS(CollectiveAttributes, F(channel_id, kOptional), F(replica_groups, kPrinted), F(dimensions, kOptional),
+              F(constrain_layout, kOptional), F(use_global_device_ids, kOptional), F(mode, kOptional))
 };
 struct CollectivePermuteAttributes {
   std::optional<int64_t> channel_id;
   std::vector<std::pair<int64_t, int64_t>> source_target_pairs;
   std::vector<IntList> slice_sizes;
-  VXLA_FIELDS(CollectivePermuteAttributes, visit("channel_id", s.channel_id, kOptional);
-              visit("source_target_pairs", s.source_target_pairs, kRequired);
-              visit("slice_sizes", s.slice_sizes, kOptional);)
+  VXLA_FIELDS(CollectivePermuteAttributes, F(channel_id, kOptional), F(source_target_pairs, kRequired),
+              F(slice_sizes, kOptional))
 };
 struct SendRecvAttributes {
   std::optional<int64_t> channel_id;
   bool is_host_transfer = false;
-  VXLA_FIELDS(SendRecvAttributes, visit("channel_id", s.channel_id, kOptional);
-              visit("is_host_transfer", s.is_host_transfer, kOptional);)
+  VXLA_FIELDS(SendRecvAttributes, F(channel_id, kOptional), F(is_host_transfer, kOptional))
 };
 struct InfeedAttributes {
   std::string infeed_config;
-  VXLA_FIELDS(InfeedAttributes, visit("infeed_config", s.infeed_config, kOptional);)
+  VXLA_FIELDS(InfeedAttributes, F(infeed_config, kOptional))
 };
 struct OutfeedAttributes {
   std::optional<Shape> outfeed_shape;
   std::string outfeed_config;
-  VXLA_FIELDS(OutfeedAttributes, visit("outfeed_shape", s.outfeed_shape, kOptional);
-              visit("outfeed_config", s.outfeed_config, kOptional);)
+  VXLA_FIELDS(OutfeedAttributes, F(outfeed_shape, kOptional), F(outfeed_config, kOptional))
 };
 // Who does what a custom call asks for.
 enum class CallKind : uint8_t {
@@ -308,21 +280,15 @@ struct CustomCallAttributes {
   std::vector<Aliasing> output_to_operand_aliasing;
   CallKind kind = CallKind::kNamed;
   int64_t number = 0;  // which exchange, or call of a device, it is
-  VXLA_FIELDS(CustomCallAttributes, visit("window", s.window, kOptional); visit("dim_labels", s.dim_labels, kOptional);
-              visit("feature_group_count", s.feature_group_count, kOptional);
-              visit("batch_group_count", s.batch_group_count, kOptional);
-              visit("custom_call_target", s.custom_call_target, kRequired);
-              visit("operand_layout_constraints", s.operand_layout_constraints, kOptional);
-              visit("custom_call_has_side_effect", s.custom_call_has_side_effect, kOptional);
-              visit("padding_type", s.padding_type, kOptional); visit("literal", s.literal, kOptional);
-              visit("operand_precision", s.operand_precision, kOptional); visit("schedule", s.schedule, kOptional);
-              visit("api_version", s.api_version, kOptional);
-              visit("output_to_operand_aliasing", s.output_to_operand_aliasing, kOptional); visit("kind", s.kind, kOwn);
-              visit("number", s.number, kOwn);)
+  VXLA_FIELDS(CustomCallAttributes, F(window, kOptional), F(dim_labels, kOptional), F(feature_group_count, kOptional),
+              F(batch_group_count, kOptional), F(custom_call_target, kRequired),
+              F(operand_layout_constraints, kOptional), F(custom_call_has_side_effect, kOptional),
+              F(padding_type, kOptional), F(literal, kOptional), F(operand_precision, kOptional),
+              F(schedule, kOptional), F(api_version, kOptional), F(output_to_operand_aliasing, kOptional),
+              F(kind, kOwn), F(number, kOwn))
 };
 // A call that no program's text can state: its target begins with kReservedPrefix.
 CustomCallAttributes OwnCall(CallKind kind, int64_t number = 0);
-#undef VXLA_FIELDS
 
 using AnyAttributes = std::variant<
     NoAttributes, UnaryAttributes, ParameterAttributes, ConstantAttributes, IotaAttributes, DimensionsAttributes,
@@ -359,18 +325,9 @@ Attributes DefaultAttributes(Opcode opcode);
 // What any instruction may carry; kept for printing, ignored by evaluation.
 struct CommonAttributes {
   RawText sharding, frontend_attributes, statistics, parameter_replication, origin, metadata, backend_config;
-  template <typename Self, typename Visitor>
-  static void VisitFields(Self& s, Visitor&& visit) {
-    using enum FieldKind;
-    visit("sharding", s.sharding, kOptional);
-    visit("frontend_attributes", s.frontend_attributes, kOptional);
-    visit("statistics", s.statistics, kOptional);
-    visit("parameter_replication", s.parameter_replication, kOptional);
-    visit("origin", s.origin, kOptional);
-    visit("metadata", s.metadata, kOptional);
-    visit("backend_config", s.backend_config, kOptional);
-  }
-  friend bool operator==(const CommonAttributes&, const CommonAttributes&) = default;
+  VXLA_FIELDS(CommonAttributes, F(sharding, kOptional), F(frontend_attributes, kOptional), F(statistics, kOptional),
+              F(parameter_replication, kOptional), F(origin, kOptional), F(metadata, kOptional),
+              F(backend_config, kOptional))
 };
 
 // What those who make instructions tell those who read them later. The text form is one entry of frontend_attributes,
@@ -399,28 +356,13 @@ struct Notes {
   bool live_come_first = false;       // of a sort whose last operand masks what lives: the rest asks nothing of it
   std::optional<int64_t> live_rows;   // of a select of x or x: core/passes/sizes/live_rows.h
   std::optional<int64_t> trip_count;  // of a while
-  template <typename Self, typename Visitor>
-  static void VisitFields(Self& s, Visitor&& visit) {
-    using enum FieldKind;
-    visit("checked", s.checked, kOptional);
-    visit("unique", s.unique, kOptional);
-    visit("forall", s.forall, kOptional);
-    visit("result", s.result, kOptional);
-    visit("strides", s.strides, kOptional);
-    visit("begins", s.begins, kOptional);
-    visit("by_partition", s.by_partition, kOptional);
-    visit("once", s.once, kOptional);
-    visit("device", s.device, kOwn);
-    visit("draws_of_rng", s.draws_of_rng, kOwn);
-    visit("wide_sum", s.wide_sum, kOwn);
-    visit("sizes_in_range", s.sizes_in_range, kOwn);
-    visit("run_starts", s.run_starts, kOwn);
-    visit("size_messages", s.size_messages, kOwn);
-    visit("live_come_first", s.live_come_first, kOwn);
-    visit("live_rows", s.live_rows, kOwn);
-    visit("trip_count", s.trip_count, kOwn);
-  }
-  friend bool operator==(const Notes&, const Notes&) = default;
+  VXLA_FIELDS(Notes, F(checked, kOptional), F(unique, kOptional), F(forall, kOptional), F(result, kOptional),
+              F(strides, kOptional), F(begins, kOptional), F(by_partition, kOptional), F(once, kOptional),
+              F(device, kOwn), F(draws_of_rng, kOwn), F(wide_sum, kOwn), F(sizes_in_range, kOwn), F(run_starts, kOwn),
+              F(size_messages, kOwn), F(live_come_first, kOwn), F(live_rows, kOwn), F(trip_count, kOwn))
 };
+#undef VXLA_FIELDS_OF
+#undef VXLA_FIELDS
+#undef F
 
 }  // namespace VXLA_NAMESPACE

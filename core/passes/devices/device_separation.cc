@@ -131,10 +131,7 @@ SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bo
 }
 
 bool TalksToHost(const Module& module) {
-  return std::ranges::any_of(module.computations(), [](const auto& computation) {
-    return std::ranges::any_of(computation->instructions(),
-                               [](const auto& instruction) { return IsHostsBusiness(*instruction); });
-  });
+  return std::ranges::any_of(EachInstruction(module), [](const auto& i) { return IsHostsBusiness(*i); });
 }
 
 }  // namespace VXLA_NAMESPACE
