@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/dimension_numbers.h"
@@ -153,8 +154,9 @@ struct Operation {
   // A keyword of `words`, by its place among them.
   Result<int> Word(std::string_view key, std::span<const std::string_view> words, int otherwise = -1) const;
   Result<IntList> IntsOf(std::string_view key, const Attribute& list) const;
-  // A list of one of the numbers of a dialect attribute; absent: empty.
-  Result<IntList> Part(const Attribute& numbers, std::string_view key) const;
+  // Numbers and lists of them in a dialect attribute; what is absent stays as it is.
+  using NumbersPart = std::pair<std::string_view, std::variant<int64_t*, IntList*>>;
+  Status ReadParts(const Attribute& numbers, std::initializer_list<NumbersPart> parts) const;
 };
 
 // The operations that stand directly in its regions, in order.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/mlir/ir.h"
@@ -106,18 +108,19 @@ Result<std::string> Operation::Text(std::string_view key, std::string_view other
 Result<int> Operation::Word(std::string_view key, std::span<const std::string_view> words, int otherwise) const {
   if (Find(key) == nullptr && otherwise >= 0) return otherwise;
   VXLA_ASSIGN_OR_RETURN(const std::string text, Text(key));
-  std::string all;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == text) return static_cast<int>(i);
-    all += (i > 0 ? ", " : "") + std::string(words[i]);
-  }
-  return Error("{} is {}, expected one of {}", key, text, all);
+  const auto found = std::ranges::find(words, text);
+  if (found != words.end()) return static_cast<int>(found - words.begin());
+  return Error("{} is {}, expected one of {}", key, text, fmt::join(words, ", "));
 }
 
-Result<IntList> Operation::Part(const Attribute& numbers, std::string_view key) const {
-  const Attribute* const part = numbers.Find(key);
-  if (part == nullptr) return IntList{};
-  return IntsOf(key, *part);
+Status Operation::ReadParts(const Attribute& numbers, std::initializer_list<NumbersPart> parts) const {
+  for (const auto& [key, field] : parts) {
+    const Attribute* const part = numbers.Find(key);
+    if (part == nullptr) continue;
+    if (auto* const number = std::get_if<int64_t*>(&field)) **number = part->integer;
+    if (auto* const list = std::get_if<IntList*>(&field)) VXLA_SET_OR_RETURN(**list, IntsOf(key, *part));
+  }
+  return OkStatus();
 }
 
 namespace {
@@ -157,7 +160,7 @@ Result<Labels> LabelsOf(const Operation& operation, const Attribute& list, std::
 // Generic form of older texts: #stablehlo.conv<raw> with entries input_batch_dimension = 0 ...
 Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("dimension_numbers"));
-  ConvolutionDimensions out;
+  ConvolutionDimensions out{0, 0, 0, 0, 0, 0, {}, {}, {}};
   if (numbers->elements.size() == 3) {
     VXLA_ASSIGN_OR_RETURN(const Labels input, LabelsOf(operation, numbers->elements[0], "b", "f"));
     VXLA_ASSIGN_OR_RETURN(const Labels kernel, LabelsOf(operation, numbers->elements[1], "i", "o"));
@@ -166,20 +169,15 @@ Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation
            output.second, input.spatial, kernel.spatial, output.spatial};
     return out;
   }
-  const std::pair<std::string_view, int64_t*> single[] = {
-      {"input_batch_dimension", &out.input_batch},
-      {"input_feature_dimension", &out.input_feature},
-      {"kernel_input_feature_dimension", &out.kernel_input_feature},
-      {"kernel_output_feature_dimension", &out.kernel_output_feature},
-      {"output_batch_dimension", &out.output_batch},
-      {"output_feature_dimension", &out.output_feature}};
-  for (const auto& [name, field] : single) {
-    const Attribute* value = numbers->Find(name);
-    *field = value == nullptr ? 0 : value->integer;
-  }
-  VXLA_ASSIGN_OR_RETURN(out.input_spatial, operation.Part(*numbers, "input_spatial_dimensions"));
-  VXLA_ASSIGN_OR_RETURN(out.kernel_spatial, operation.Part(*numbers, "kernel_spatial_dimensions"));
-  VXLA_ASSIGN_OR_RETURN(out.output_spatial, operation.Part(*numbers, "output_spatial_dimensions"));
+  VXLA_RETURN_IF_ERROR(operation.ReadParts(*numbers, {{"input_batch_dimension", &out.input_batch},
+                                                      {"input_feature_dimension", &out.input_feature},
+                                                      {"input_spatial_dimensions", &out.input_spatial},
+                                                      {"kernel_input_feature_dimension", &out.kernel_input_feature},
+                                                      {"kernel_output_feature_dimension", &out.kernel_output_feature},
+                                                      {"kernel_spatial_dimensions", &out.kernel_spatial},
+                                                      {"output_batch_dimension", &out.output_batch},
+                                                      {"output_feature_dimension", &out.output_feature},
+                                                      {"output_spatial_dimensions", &out.output_spatial}}));
   return out;
 }
 

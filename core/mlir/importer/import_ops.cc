@@ -1,4 +1,6 @@
 // Attributes of operations, and the operations that become several instructions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -16,9 +18,7 @@ Result<int> WordOf(const Operation& operation, std::string_view name, const Attr
   const auto found = std::ranges::find(words, attribute.text);
   const bool is_word = attribute.kind == Attribute::Kind::kKeyword || attribute.kind == Attribute::Kind::kString;
   if (is_word && found != words.end()) return static_cast<int>(found - words.begin());
-  std::string all;
-  for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  return operation.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), all);
+  return operation.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), fmt::join(words, ", "));
 }
 
 Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
@@ -136,10 +136,11 @@ Result<std::string> AlgorithmOf(const Operation& operation) {
 Result<DotAttributes> DotOf(const Operation& operation) {
   DotAttributes attributes;
   if (const Attribute* numbers = operation.Find("dot_dimension_numbers")) {
-    VXLA_ASSIGN_OR_RETURN(attributes.lhs_batch_dims, operation.Part(*numbers, "lhs_batching_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.rhs_batch_dims, operation.Part(*numbers, "rhs_batching_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.lhs_contracting_dims, operation.Part(*numbers, "lhs_contracting_dimensions"));
-    VXLA_ASSIGN_OR_RETURN(attributes.rhs_contracting_dims, operation.Part(*numbers, "rhs_contracting_dimensions"));
+    VXLA_RETURN_IF_ERROR(
+        operation.ReadParts(*numbers, {{"lhs_batching_dimensions", &attributes.lhs_batch_dims},
+                                       {"rhs_batching_dimensions", &attributes.rhs_batch_dims},
+                                       {"lhs_contracting_dimensions", &attributes.lhs_contracting_dims},
+                                       {"rhs_contracting_dimensions", &attributes.rhs_contracting_dims}}));
   }
   VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
   VXLA_ASSIGN_OR_RETURN(attributes.algorithm, AlgorithmOf(operation));
@@ -148,9 +149,11 @@ Result<DotAttributes> DotOf(const Operation& operation) {
   return attributes;
 }
 
-Status ExpectCount(const Operation& operation, std::string_view name, size_t found, size_t expected) {
-  if (found == expected) return OkStatus();
-  return operation.Error("{} has {} entries, {} needed", name, found, expected);
+// So many; absent, each of them is `otherwise`.
+Result<IntList> CountedInts(const Operation& operation, std::string_view name, size_t count, int64_t otherwise) {
+  VXLA_ASSIGN_OR_RETURN(IntList found, operation.Ints(name, IntList(count, otherwise)));
+  if (found.size() == count) return found;
+  return operation.Error("{} has {} entries, {} needed", name, found.size(), count);
 }
 
 Result<ConvolutionAttributes> ConvolutionOf(const Operation& operation, const Program& program) {
@@ -159,17 +162,11 @@ Result<ConvolutionAttributes> ConvolutionOf(const Operation& operation, const Pr
   VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions numbers, ConvolutionDimensionsOf(operation));
   const size_t spatial = numbers.kernel_spatial.size();
   const Shape& kernel = program.ShapeOf(operation.operands[1]);
-  const IntList ones(spatial, 1);
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, operation.Ints("window_strides", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList padding, operation.Ints("padding", IntList(2 * spatial, 0)));
-  VXLA_ASSIGN_OR_RETURN(const IntList lhs, operation.Ints("lhs_dilation", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList rhs, operation.Ints("rhs_dilation", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList reversal, operation.Ints("window_reversal", IntList(spatial, 0)));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_strides", strides.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "padding", padding.size(), 2 * spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "lhs_dilation", lhs.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "rhs_dilation", rhs.size(), spatial));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_reversal", reversal.size(), spatial));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, CountedInts(operation, "window_strides", spatial, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, CountedInts(operation, "padding", 2 * spatial, 0));
+  VXLA_ASSIGN_OR_RETURN(const IntList lhs, CountedInts(operation, "lhs_dilation", spatial, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList rhs, CountedInts(operation, "rhs_dilation", spatial, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList reversal, CountedInts(operation, "window_reversal", spatial, 0));
   for (size_t i = 0; i < spatial; ++i) {
     if (numbers.kernel_spatial[i] < 0 || numbers.kernel_spatial[i] >= kernel.rank())
       return operation.Error("the kernel {} has no dimension {}", PrintType(kernel), numbers.kernel_spatial[i]);
@@ -332,13 +329,13 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
 Result<GatherAttributes> GatherOf(const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("dimension_numbers"));
   GatherAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.offset_dims, operation.Part(*numbers, "offset_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.collapsed_slice_dims, operation.Part(*numbers, "collapsed_slice_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.start_index_map, operation.Part(*numbers, "start_index_map"));
-  VXLA_ASSIGN_OR_RETURN(attributes.operand_batching_dims, operation.Part(*numbers, "operand_batching_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.start_indices_batching_dims,
-                        operation.Part(*numbers, "start_indices_batching_dims"));
-  if (const Attribute* vector = numbers->Find("index_vector_dim")) attributes.index_vector_dim = vector->integer;
+  VXLA_RETURN_IF_ERROR(
+      operation.ReadParts(*numbers, {{"offset_dims", &attributes.offset_dims},
+                                     {"collapsed_slice_dims", &attributes.collapsed_slice_dims},
+                                     {"start_index_map", &attributes.start_index_map},
+                                     {"operand_batching_dims", &attributes.operand_batching_dims},
+                                     {"start_indices_batching_dims", &attributes.start_indices_batching_dims},
+                                     {"index_vector_dim", &attributes.index_vector_dim}}));
   VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, operation.Ints("slice_sizes", {}));
   VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
   return attributes;
@@ -347,33 +344,27 @@ Result<GatherAttributes> GatherOf(const Operation& operation) {
 Result<ScatterAttributes> ScatterOf(const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("scatter_dimension_numbers"));
   ScatterAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.update_window_dims, operation.Part(*numbers, "update_window_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.inserted_window_dims, operation.Part(*numbers, "inserted_window_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.scatter_dims_to_operand_dims,
-                        operation.Part(*numbers, "scatter_dims_to_operand_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.input_batching_dims, operation.Part(*numbers, "input_batching_dims"));
-  VXLA_ASSIGN_OR_RETURN(attributes.scatter_indices_batching_dims,
-                        operation.Part(*numbers, "scatter_indices_batching_dims"));
-  if (const Attribute* vector = numbers->Find("index_vector_dim")) attributes.index_vector_dim = vector->integer;
+  VXLA_RETURN_IF_ERROR(
+      operation.ReadParts(*numbers, {{"update_window_dims", &attributes.update_window_dims},
+                                     {"inserted_window_dims", &attributes.inserted_window_dims},
+                                     {"scatter_dims_to_operand_dims", &attributes.scatter_dims_to_operand_dims},
+                                     {"input_batching_dims", &attributes.input_batching_dims},
+                                     {"scatter_indices_batching_dims", &attributes.scatter_indices_batching_dims},
+                                     {"index_vector_dim", &attributes.index_vector_dim}}));
   VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
   VXLA_ASSIGN_OR_RETURN(attributes.unique_indices, operation.Bool("unique_indices", false));
   return attributes;
 }
 
 Result<Window> ReduceWindowOf(const Operation& operation, int rank) {
-  const IntList ones(static_cast<size_t>(rank), 1);
-  VXLA_ASSIGN_OR_RETURN(const IntList sizes, operation.Ints("window_dimensions", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList strides, operation.Ints("window_strides", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList base, operation.Ints("base_dilations", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList window, operation.Ints("window_dilations", ones));
-  VXLA_ASSIGN_OR_RETURN(const IntList padding, operation.Ints("padding", IntList(2 * ones.size(), 0)));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_dimensions", sizes.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_strides", strides.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "base_dilations", base.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "window_dilations", window.size(), ones.size()));
-  VXLA_RETURN_IF_ERROR(ExpectCount(operation, "padding", padding.size(), 2 * ones.size()));
+  const auto count = static_cast<size_t>(rank);
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, CountedInts(operation, "window_dimensions", count, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList strides, CountedInts(operation, "window_strides", count, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList base, CountedInts(operation, "base_dilations", count, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList window, CountedInts(operation, "window_dilations", count, 1));
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, CountedInts(operation, "padding", 2 * count, 0));
   Window out;
-  for (size_t i = 0; i < ones.size(); ++i)
+  for (size_t i = 0; i < count; ++i)
     out.push_back({sizes[i], strides[i], padding[2 * i], padding[2 * i + 1], base[i], window[i], false});
   return out;
 }

@@ -225,18 +225,12 @@ Status ImportRaggedDot(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 3));
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("ragged_dot_dimension_numbers"));
   DotAttributes attributes;
-  const std::pair<std::string_view, IntList*> lists[] = {
-      {"lhs_batching_dimensions", &attributes.lhs_batch_dims},
-      {"rhs_batching_dimensions", &attributes.rhs_batch_dims},
-      {"lhs_contracting_dimensions", &attributes.lhs_contracting_dims},
-      {"rhs_contracting_dimensions", &attributes.rhs_contracting_dims},
-      {"lhs_ragged_dimensions", &attributes.lhs_ragged_dims},
-      {"rhs_group_dimensions", &attributes.rhs_group_dims}};
-  for (const auto& [name, list] : lists) {
-    const Attribute* part = numbers->Find(name);
-    if (part == nullptr) continue;
-    VXLA_ASSIGN_OR_RETURN(*list, operation.IntsOf(name, *part));
-  }
+  VXLA_RETURN_IF_ERROR(operation.ReadParts(*numbers, {{"lhs_batching_dimensions", &attributes.lhs_batch_dims},
+                                                      {"rhs_batching_dimensions", &attributes.rhs_batch_dims},
+                                                      {"lhs_contracting_dimensions", &attributes.lhs_contracting_dims},
+                                                      {"rhs_contracting_dimensions", &attributes.rhs_contracting_dims},
+                                                      {"lhs_ragged_dimensions", &attributes.lhs_ragged_dims},
+                                                      {"rhs_group_dimensions", &attributes.rhs_group_dims}}));
   VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(operation));
   return BindInferred(frame, operation, Opcode::kRaggedDot, std::move(operands), std::move(attributes), {},
                       frame.importer.ResultShape(operation));

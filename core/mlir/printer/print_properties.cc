@@ -9,6 +9,7 @@
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer_impl.h"
 #include "core/numerics/dot_algorithm.h"
+#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -28,6 +29,15 @@ std::string Pairs(const IntList& flat) {  // a matrix of two columns
   for (size_t i = 0; i + 1 < flat.size(); i += 2)
     rows += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", flat[i], flat[i + 1]);
   return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + rows + "]", flat.size() / 2);
+}
+
+// One number of each dimension.
+std::string Each(const auto& dimensions, auto member) { return Array(Transformed(dimensions, member)); }
+
+std::string Paddings(const Window& window) {
+  IntList padding;
+  for (const WindowDimension& d : window) padding.insert(padding.end(), {d.pad_low, d.pad_high});
+  return Pairs(padding);
 }
 
 std::string Bool(bool value) { return value ? "true" : "false"; }
@@ -69,16 +79,8 @@ std::string Labels(int64_t first, int64_t second, const IntList& spatial, std::s
 }
 
 std::string TextOf(const Instruction& /*instruction*/, const ConvolutionAttributes& a) {
-  IntList strides, padding, lhs, rhs;
   std::string reversal;
-  for (const WindowDimension& d : a.window) {
-    strides.push_back(d.stride);
-    padding.push_back(d.pad_low);
-    padding.push_back(d.pad_high);
-    lhs.push_back(d.lhs_dilate);
-    rhs.push_back(d.rhs_dilate);
-    reversal += (reversal.empty() ? ": " : ", ") + Bool(d.reversal);
-  }
+  for (const WindowDimension& d : a.window) reversal += (reversal.empty() ? ": " : ", ") + Bool(d.reversal);
   const ConvolutionDimensions& n = *a.dim_labels;
   return fmt::format(
       "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, lhs_dilation = {}, "
@@ -86,24 +88,18 @@ std::string TextOf(const Instruction& /*instruction*/, const ConvolutionAttribut
       "i64{}",
       Labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
       Labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),
-      Labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"), Array(strides), Pairs(padding), Array(lhs),
-      Array(rhs), reversal, a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
+      Labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"), Each(a.window, &WindowDimension::stride),
+      Paddings(a.window), Each(a.window, &WindowDimension::lhs_dilate), Each(a.window, &WindowDimension::rhs_dilate),
+      reversal, a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
 }
 
 std::string TextOf(const Instruction& instruction, const WindowAttributes& a) {
-  IntList sizes, strides, padding, base, dilations;
-  for (const WindowDimension& d : a.window) {
-    sizes.push_back(d.size);
-    strides.push_back(d.stride);
-    padding.push_back(d.pad_low);
-    padding.push_back(d.pad_high);
-    base.push_back(d.lhs_dilate);
-    dilations.push_back(d.rhs_dilate);
-  }
-  const std::string all = fmt::format("window_dimensions = {}, window_strides = {}, padding = {}", Array(sizes),
-                                      Array(strides), Pairs(padding));
+  const std::string all =
+      fmt::format("window_dimensions = {}, window_strides = {}, padding = {}", Each(a.window, &WindowDimension::size),
+                  Each(a.window, &WindowDimension::stride), Paddings(a.window));
   if (instruction.opcode() == Opcode::kSelectAndScatter) return all;
-  return all + fmt::format(", base_dilations = {}, window_dilations = {}", Array(base), Array(dilations));
+  return all + fmt::format(", base_dilations = {}, window_dilations = {}", Each(a.window, &WindowDimension::lhs_dilate),
+                           Each(a.window, &WindowDimension::rhs_dilate));
 }
 
 std::string PrecisionText(ElementType type) {
@@ -120,8 +116,8 @@ std::string Algorithm(const Instruction& dot) {
   };
   return fmt::format(
       ", algorithm = #stablehlo.dot_algorithm<lhs_precision_type = {}, rhs_precision_type = {}, accumulation_type = "
-      "{}, "
-      "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = {}, allow_imprecise_accumulation = "
+      "{}, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = {}, "
+      "allow_imprecise_accumulation = "
       "{}>",
       precision(0), precision(1), PrecisionText(algorithm->sum), algorithm->products, Bool(algorithm->imprecise));
 }
@@ -178,25 +174,14 @@ std::string TextOf(const Instruction& /*instruction*/, const ScatterAttributes& 
 }
 
 std::string TextOf(const Instruction& /*instruction*/, const SliceAttributes& a) {
-  IntList starts, limits, strides;
-  for (const SliceDimension& d : a.slice) {
-    starts.push_back(d.start);
-    limits.push_back(d.limit);
-    strides.push_back(d.stride);
-  }
-  return fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Array(starts), Array(limits),
-                     Array(strides));
+  return fmt::format("start_indices = {}, limit_indices = {}, strides = {}", Each(a.slice, &SliceDimension::start),
+                     Each(a.slice, &SliceDimension::limit), Each(a.slice, &SliceDimension::stride));
 }
 
 std::string TextOf(const Instruction& /*instruction*/, const PadAttributes& a) {
-  IntList low, high, interior;
-  for (const PaddingDimension& d : a.padding) {
-    low.push_back(d.low);
-    high.push_back(d.high);
-    interior.push_back(d.interior);
-  }
-  return fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}", Array(low), Array(high),
-                     Array(interior));
+  return fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                     Each(a.padding, &PaddingDimension::low), Each(a.padding, &PaddingDimension::high),
+                     Each(a.padding, &PaddingDimension::interior));
 }
 
 std::string TextOf(const Instruction& /*instruction*/, const CompareAttributes& a) {
