@@ -45,82 +45,48 @@ Sample SampleOf(const Literal& literal) {
   return IsRealOrComplex(type) ? RealSample(literal.GetComplex(0)) : IntegerSample(type, literal.GetInt(0));
 }
 
-// Functions of real numbers; nothing is said of the others.
-std::optional<double> RealFunction(Opcode opcode, double x) {
-  switch (opcode) {
-    case Opcode::kCeil:
-      return std::ceil(x);
-    case Opcode::kFloor:
-      return std::floor(x);
-    case Opcode::kRoundNearestAfz:
-      return std::round(x);
-    case Opcode::kRoundNearestEven:
-      return std::nearbyint(x);
-    case Opcode::kSign:
-      return x > 0 ? 1 : x < 0 ? -1 : x;
-    case Opcode::kCbrt:
-      return std::cbrt(x);
-    case Opcode::kExpm1:
-      return std::expm1(x);
-    case Opcode::kLog1p:
-      return std::log1p(x);
-    case Opcode::kErf:
-      return std::erf(x);
-    case Opcode::kErfc:
-      return std::erfc(x);
-    case Opcode::kReducePrecision:
-      return x;
-    default:
-      return std::nullopt;
-  }
-}
-
-// Functions of real and complex numbers.
-template <typename T>
-std::optional<T> FunctionOf(Opcode opcode, T x) {
-  switch (opcode) {
-    case Opcode::kNegate:
-      return -x;
-    case Opcode::kExp:
-      return std::exp(x);
-    case Opcode::kLog:
-      return std::log(x);
-    case Opcode::kLogistic:
-      return T(1) / (T(1) + std::exp(-x));
-    case Opcode::kSqrt:
-      return std::sqrt(x);
-    case Opcode::kRsqrt:
-      return T(1) / std::sqrt(x);
-    case Opcode::kSin:
-      return std::sin(x);
-    case Opcode::kCos:
-      return std::cos(x);
-    case Opcode::kTan:
-      return std::tan(x);
-    case Opcode::kAsin:
-      return std::asin(x);
-    case Opcode::kAcos:
-      return std::acos(x);
-    case Opcode::kAtan:
-      return std::atan(x);
-    case Opcode::kSinh:
-      return std::sinh(x);
-    case Opcode::kCosh:
-      return std::cosh(x);
-    case Opcode::kTanh:
-      return std::tanh(x);
-    case Opcode::kAsinh:
-      return std::asinh(x);
-    case Opcode::kAcosh:
-      return std::acosh(x);
-    case Opcode::kAtanh:
-      return std::atanh(x);
-    case Opcode::kCopy:
-      return x;
-    default:
-      return std::nullopt;
-  }
-}
+// Functions of real numbers, and of complex ones too; nothing is said of the others.
+struct Function {
+  Opcode opcode;
+  double (*of_real)(double);
+  Complex (*of_complex)(Complex) = nullptr;
+};
+constexpr Function OfReals(Opcode opcode, double (*function)(double)) { return {opcode, function}; }
+constexpr Function OfBoth(Opcode opcode, auto function) { return {opcode, function, function}; }
+constexpr Function kFunctions[] = {
+    OfReals(Opcode::kCeil, [](double x) { return std::ceil(x); }),
+    OfReals(Opcode::kFloor, [](double x) { return std::floor(x); }),
+    OfReals(Opcode::kRoundNearestAfz, [](double x) { return std::round(x); }),
+    OfReals(Opcode::kRoundNearestEven, [](double x) { return std::nearbyint(x); }),
+    OfReals(Opcode::kSign, [](double x) { return x > 0   ? 1.0
+                                                 : x < 0 ? -1.0
+                                                         : x; }),
+    OfReals(Opcode::kCbrt, [](double x) { return std::cbrt(x); }),
+    OfReals(Opcode::kExpm1, [](double x) { return std::expm1(x); }),
+    OfReals(Opcode::kLog1p, [](double x) { return std::log1p(x); }),
+    OfReals(Opcode::kErf, [](double x) { return std::erf(x); }),
+    OfReals(Opcode::kErfc, [](double x) { return std::erfc(x); }),
+    OfReals(Opcode::kReducePrecision, [](double x) { return x; }),
+    OfBoth(Opcode::kNegate, [](auto x) { return -x; }),
+    OfBoth(Opcode::kExp, [](auto x) { return std::exp(x); }),
+    OfBoth(Opcode::kLog, [](auto x) { return std::log(x); }),
+    OfBoth(Opcode::kLogistic, [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); }),
+    OfBoth(Opcode::kSqrt, [](auto x) { return std::sqrt(x); }),
+    OfBoth(Opcode::kRsqrt, [](auto x) { return decltype(x)(1) / std::sqrt(x); }),
+    OfBoth(Opcode::kSin, [](auto x) { return std::sin(x); }),
+    OfBoth(Opcode::kCos, [](auto x) { return std::cos(x); }),
+    OfBoth(Opcode::kTan, [](auto x) { return std::tan(x); }),
+    OfBoth(Opcode::kAsin, [](auto x) { return std::asin(x); }),
+    OfBoth(Opcode::kAcos, [](auto x) { return std::acos(x); }),
+    OfBoth(Opcode::kAtan, [](auto x) { return std::atan(x); }),
+    OfBoth(Opcode::kSinh, [](auto x) { return std::sinh(x); }),
+    OfBoth(Opcode::kCosh, [](auto x) { return std::cosh(x); }),
+    OfBoth(Opcode::kTanh, [](auto x) { return std::tanh(x); }),
+    OfBoth(Opcode::kAsinh, [](auto x) { return std::asinh(x); }),
+    OfBoth(Opcode::kAcosh, [](auto x) { return std::acosh(x); }),
+    OfBoth(Opcode::kAtanh, [](auto x) { return std::atanh(x); }),
+    OfBoth(Opcode::kCopy, [](auto x) { return x; }),
+};
 
 Sample UnaryOfReals(const Instruction& i, Complex x) {
   const ElementType from = i.operand(0)->shape().element_type(), to = i.shape().element_type();
@@ -140,13 +106,9 @@ Sample UnaryOfReals(const Instruction& i, Complex x) {
     default:
       break;
   }
-  if (IsComplex(from)) {
-    const std::optional<Complex> value = FunctionOf<Complex>(i.opcode(), x);
-    return value ? RealSample(*value) : Sample{};
-  }
-  std::optional<double> value = FunctionOf<double>(i.opcode(), x.real());
-  if (!value) value = RealFunction(i.opcode(), x.real());
-  return value ? RealSample(*value) : Sample{};
+  const auto function = std::ranges::find(kFunctions, i.opcode(), &Function::opcode);
+  if (function == std::end(kFunctions) || (IsComplex(from) && function->of_complex == nullptr)) return {};
+  return RealSample(IsComplex(from) ? function->of_complex(x) : function->of_real(x.real()));
 }
 
 Sample UnaryOfIntegers(const Instruction& i, int64_t x) {
