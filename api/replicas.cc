@@ -9,8 +9,8 @@
 #include "api/placed_replicas.h"
 #include "api/separate_replicas.h"
 #include "backend/device.h"
+#include "core/host/ranges.h"
 #include "core/sizes/live_sizes.h"
-#include "core/transformed.h"
 #include "scheduler/runtime/programs/choose.h"
 
 namespace VXLA_NAMESPACE {

@@ -9,10 +9,10 @@
 #include "api/verify/kernel_stand_ins.h"
 #include "backend/device.h"
 #include "core/host/guarded.h"
+#include "core/host/ranges.h"
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 

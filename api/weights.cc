@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/host/ranges.h"
 #include "core/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/simplify/loop_state.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "core/float_formats.h"
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/module_edits.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 
 namespace VXLA_NAMESPACE {
@@ -82,8 +83,7 @@ Shape Shape::Tuple(std::vector<Shape> elements) {
 }
 
 bool Shape::IsDynamic() const {
-  return std::ranges::find(dynamic_, true) != dynamic_.end() ||
-         std::ranges::any_of(tuple_elements_, [](const Shape& s) { return s.IsDynamic(); });
+  return Contains(dynamic_, true) || std::ranges::any_of(tuple_elements_, [](const Shape& s) { return s.IsDynamic(); });
 }
 
 std::vector<int64_t> Shape::MinorToMajor() const {
@@ -166,7 +166,7 @@ std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions) {
 }
 
 Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions) {
-  const bool empty = std::ranges::find(dimensions, 0) != dimensions.end();
+  const bool empty = Contains(dimensions, 0);
   int64_t count = 1;
   for (int64_t size : dimensions) {
     // count_c1

@@ -10,11 +10,11 @@
 #include "api/devices.h"
 #include "api/verify/observer.h"
 #include "core/devices/replica_groups.h"
+#include "core/host/ranges.h"
 #include "core/mlir/reader/parser.h"
 #include "core/observation.h"
 #include "core/passes/base/prepare.h"
 #include "core/passes/devices/device_merger.h"
-#include "core/transformed.h"
 #include "scheduler/runtime/programs/merged.h"
 
 namespace VXLA_NAMESPACE {

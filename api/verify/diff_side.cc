@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "backend/cpu/twin/shader_evaluator.h"
+#include "core/host/ranges.h"
 #include "core/numerics/literal_compare.h"
 #include "core/passes/sizes/dynamic_padder.h"
-#include "core/transformed.h"
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"
 

@@ -13,6 +13,7 @@
 #include "backend/cpu/twin/shader_evaluator.h"
 #include "backend/device.h"
 #include "core/host/guarded.h"
+#include "core/host/ranges.h"
 #include "core/maps/running_window.h"
 #include "core/module.h"
 #include "core/numerics/accuracy.h"
@@ -20,7 +21,6 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

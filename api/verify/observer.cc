@@ -91,8 +91,7 @@ void Observer::Begin(const DeviceGrid& grid) {
 void Observer::See(const Instruction& observation, std::span<const Literal> inputs, Literal& agrees,
                    CustomCallStatus& status) {
   const int64_t number = inputs[0].GetInt(0), device = inputs[1].GetInt(0);
-  const bool known = number >= 0 && number < static_cast<int64_t>(function_.checks.size()) && device >= 0 &&
-                     device < static_cast<int64_t>(seen_.size());
+  const bool known = number >= 0 && number < std::ssize(function_.checks) && device >= 0 && device < std::ssize(seen_);
   if (!known) return status.SetFailure(fmt::format("no check {} on device {}", number, device));
   const Check& check = function_.checks[number];
   const auto value = [&](size_t k) { return AsShown(inputs[k], observation.operand(k)->shape()); };
@@ -132,7 +131,7 @@ Status Observer::Count(Seen seen, const std::string& device) {
       return OkStatus();
     case Check::Kind::kProbed: {
       const std::vector<Literal>& kept = probes_[check.text];
-      if (check.iteration >= 0 && check.iteration < static_cast<int64_t>(kept.size()))
+      if (check.iteration >= 0 && check.iteration < std::ssize(kept))
         seen.judged = Judge(check, kept[check.iteration], *seen.value);
       else
         seen.judged =

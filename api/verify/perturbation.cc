@@ -11,10 +11,10 @@
 #include "backend/cpu/reference/wide_literal.h"
 #include "core/float_formats.h"
 #include "core/host/hash.h"
+#include "core/host/ranges.h"
 #include "core/library/library_calls.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -174,7 +174,7 @@ struct Perturbation::Twin {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : original.operands()) {
       ParameterAttributes attributes;
-      attributes.number = static_cast<int64_t>(operands.size());
+      attributes.number = std::ssize(operands);
       operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, attributes));
     }
     auto wide = original.CloneWith(std::move(operands), Widened(original.shape()), Called(original));
@@ -325,7 +325,7 @@ Perturbation::Way Perturbation::WayOf(const Instruction& instruction) {
     case Opcode::kScatter:
     case Opcode::kSelectAndScatter: {
       const std::vector<ReducerKind> kinds = KindsOf(instruction);
-      if (std::ranges::find(kinds, ReducerKind::kOther) != kinds.end()) return Way::kOperands;
+      if (Contains(kinds, ReducerKind::kOther)) return Way::kOperands;
       const bool exact = std::ranges::all_of(kinds, [](ReducerKind kind) { return kind == ReducerKind::kExact; });
       return exact ? Way::kNone : Way::kSum;
     }
@@ -518,14 +518,13 @@ Result<Literal> Perturbation::MoveOperands(const Instruction& instruction, std::
         const uint64_t operand_key = key + Mix(operand + 1);
         const int64_t matrix = MatrixParts(instruction, static_cast<int>(operand));
         const std::vector<double> sizes = RootMeanSquares(parts, matrix);
-        ParallelFor(static_cast<int64_t>(parts.size()), kGrain, options_.evaluate.threads,
-                    [&](int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i) {
-                        double& part = parts[i];
-                        const double size = matrix > 0 ? sizes[i / matrix] : part;
-                        part += walk * unit * size * Draw(operand_key, static_cast<uint64_t>(i));
-                      }
-                    });
+        ParallelFor(std::ssize(parts), kGrain, options_.evaluate.threads, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            double& part = parts[i];
+            const double size = matrix > 0 ? sizes[i / matrix] : part;
+            part += walk * unit * size * Draw(operand_key, static_cast<uint64_t>(i));
+          }
+        });
       }));
   const auto wide_leaves = FlattenLiteral(wide);
   std::vector<Literal> leaves;

@@ -2,8 +2,8 @@
 
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
+#include "core/host/ranges.h"
 #include "core/module.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/attributes.h"
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -149,8 +150,7 @@ Result<Labels> LabelsOf(const Operation& operation, const Attribute& list, std::
       labels.spatial[spatial] = place;
     }
   }
-  const bool whole =
-      labels.first >= 0 && labels.second >= 0 && std::ranges::find(labels.spatial, -1) == labels.spatial.end();
+  const bool whole = labels.first >= 0 && labels.second >= 0 && !Contains(labels.spatial, -1);
   if (!whole) return operation.Error("dimension_numbers lack {}, {} or a spatial dimension", first, second);
   return labels;
 }

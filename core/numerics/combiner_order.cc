@@ -7,10 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "core/literal.h"
 #include "core/module.h"
 #include "core/numerics/comparison.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/ops/op_support.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -135,10 +135,6 @@ Status ExpectStated(const Instruction& instruction, const Shape& expected) {
   return OpError(instruction, "the stated shape {} should be {}", instruction.shape().ToString(), expected.ToString());
 }
 
-bool Contains(std::span<const int64_t> values, int64_t value) {
-  return std::ranges::find(values, value) != values.end();
-}
-
 Shape ScalarOf(const Shape& shape) { return Shape(shape.element_type()); }
 
 Shape WithElementType(const Shape& shape, ElementType type) {

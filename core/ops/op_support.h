@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "core/module.h"
 #include "core/ops/ops.h"
 
@@ -44,7 +45,6 @@ Status ExpectSignature(const Instruction& instruction, const Computation& comput
 // The stated shape and `expected` agree but for layouts and dynamic flags.
 Status ExpectStated(const Instruction& instruction, const Shape& expected);
 
-bool Contains(std::span<const int64_t> values, int64_t value);
 Shape ScalarOf(const Shape& shape);
 Shape WithElementType(const Shape& shape, ElementType type);
 // Appends `from`'s dimension i, dynamic flag included.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -23,7 +23,7 @@ void CopyCorner(std::span<const int64_t> sizes, int bytes, const std::byte* from
 }
 
 void CopyCorner(std::span<const int64_t> sizes, const Literal& from, Literal& to) {
-  if (std::ranges::find(sizes, 0) != sizes.end()) return;
+  if (Contains(sizes, 0)) return;
   CopyCorner(sizes, StorageBytes(from.shape().element_type()), from.bytes().data(),
              RowMajorStrides(from.shape().dimensions()), to.mutable_bytes().data(),
              RowMajorStrides(to.shape().dimensions()));

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
+#include "core/host/ranges.h"
 #include "core/text/literal_text.h"
 #include "core/text/mesh_groups.h"
 #include "core/text/shape_text.h"
@@ -276,8 +277,7 @@ Status ParseValue(Lexer& lexer, Window& value) {
   std::vector<std::string_view> seen;
   while (lexer.token().kind == TokenKind::kAttribute) {
     const Token part = lexer.token();
-    if (std::ranges::find(seen, part.text) != seen.end())
-      return lexer.Error("duplicate attribute '{}' of a window", part.text);
+    if (Contains(seen, part.text)) return lexer.Error("duplicate attribute '{}' of a window", part.text);
     const Token word = lexer.TakeWordAfter("-");
     std::vector<IntList> dimensions;
     const size_t numbers = part.text == "pad" ? 2 : 1;
@@ -347,7 +347,7 @@ Status ReadLabels(const Token& word, std::string_view labels, std::string_view l
   }
   if (first < 0 || second < 0) return error(fmt::format("lacks '{}'", first < 0 ? letters[0] : letters[1]));
   while (!positions.empty() && positions.back() < 0) positions.pop_back();
-  if (std::ranges::find(positions, -1) != positions.end()) return error("skips a spatial dimension");
+  if (Contains(positions, -1)) return error("skips a spatial dimension");
   spatial = std::move(positions);
   return OkStatus();
 }
@@ -552,7 +552,7 @@ void AppendValue(std::string& out, const ShapedLiteral& value) {
 Presence PresenceOf(Opcode opcode, std::string_view field, FieldKind kind) {
   using enum Presence;
   const Presence usual = kind == FieldKind::kRequired ? kRequired : kOptional;
-  auto is = [&](std::initializer_list<Opcode> opcodes) { return std::ranges::find(opcodes, opcode) != opcodes.end(); };
+  auto is = [&](std::initializer_list<Opcode> opcodes) { return Contains(opcodes, opcode); };
   using enum Opcode;
   if (field == "dimensions") {
     // Map's are all the operand's; broadcast's may be left out for a scalar.

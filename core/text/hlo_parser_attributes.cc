@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
 #include "core/ops/ops.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/hlo_parser_impl.h"

@@ -17,9 +17,7 @@ char Closer(char opener) { return opener == '{' ? '}' : opener == '(' ? ')' : ']
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text) : text_(text), budget_(static_cast<int64_t>(text.size()) * 2 + (1 << 20)) {
-  Next();
-}
+Lexer::Lexer(std::string_view text) : text_(text), budget_(std::ssize(text) * 2 + (1 << 20)) { Next(); }
 
 SourceLocation Lexer::Here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
 

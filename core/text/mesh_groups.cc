@@ -1,7 +1,7 @@
 #include "core/text/mesh_groups.h"
 
-#include "core/delimited_list.h"
 #include "core/devices/mesh.h"
+#include "core/host/delimited_list.h"
 #include "core/text/attribute_fields.h"
 
 namespace VXLA_NAMESPACE {

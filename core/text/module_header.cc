@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
+#include "core/host/ranges.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/shape_text.h"
 
@@ -58,7 +59,7 @@ Status ParseAttribute(Lexer& lexer, ModuleAttributes& attributes) {
   if (name.text == "buffer_donor") return ParseBufferDonor(lexer, attributes.buffer_donor);
   if (name.text == "entry_computation_layout") return ParseEntryLayout(lexer, attributes);
   if (name.text == "frontend_attributes") return ParseValue(lexer, attributes.frontend_attributes);
-  if (std::ranges::find(kOtherAttributes, name.text) == std::end(kOtherAttributes)) {
+  if (!Contains(kOtherAttributes, name.text)) {
     return lexer.Error("unknown attribute '{}' of HloModule", name.text);
   }
   RawText value;
@@ -79,8 +80,7 @@ Status ParseRecord(Lexer& lexer, std::span<const std::string_view> fields, std::
   bool first = true;
   while (lexer.token().kind == TokenKind::kAttribute) {
     const std::string_view name = lexer.token().text;
-    if (std::ranges::find(fields, name) == fields.end())
-      return lexer.Error("unknown field '{}' of a stack-frame table", name);
+    if (!Contains(fields, name)) return lexer.Error("unknown field '{}' of a stack-frame table", name);
     int64_t value = 0;
     VXLA_RETURN_IF_ERROR(ParseValue(lexer, value));
     fmt::format_to(std::back_inserter(out), "{}{}={}", first ? "" : " ", name, value);
@@ -126,7 +126,7 @@ Status ParseModuleHeader(Lexer& lexer, Module& module) {
   while (lexer.Eat(",")) {
     if (lexer.token().kind != TokenKind::kAttribute) return lexer.Expected("an attribute of HloModule");
     const std::string_view name = lexer.token().text;
-    if (std::ranges::find(seen, name) != seen.end()) return lexer.Error("duplicate attribute '{}' of HloModule", name);
+    if (Contains(seen, name)) return lexer.Error("duplicate attribute '{}' of HloModule", name);
     seen.push_back(name);
     VXLA_RETURN_IF_ERROR(ParseAttribute(lexer, module.mutable_attributes()));
   }

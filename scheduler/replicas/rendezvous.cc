@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/host/ranges.h"
 #include "core/passes/devices/exchanges.h"
 
 namespace VXLA_NAMESPACE {
@@ -180,9 +181,7 @@ Status Rendezvous::WithSituation(int64_t device, const Status& status) const {
     text += fmt::format(", whose last meeting was {}", TextWithChannel(*at));
   for (const int64_t other : AllDevices()) {
     const DeviceSituation situation = SituationOf(other);
-    if (situation.state != State::kWaiting ||
-        std::ranges::find(situation.waits_for, device) == situation.waits_for.end())
-      continue;
+    if (situation.state != State::kWaiting || !Contains(situation.waits_for, device)) continue;
     text += fmt::format("; {}: {} waits for {}", TextWithChannel(*situation.at), grid_.Name(other),
                         grid_.Names(situation.waits_for));
     break;

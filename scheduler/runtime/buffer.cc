@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/host/guarded.h"
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 #include "scheduler/runtime/memory/host_array.h"

@@ -5,8 +5,8 @@
 
 #include "backend/device.h"
 #include "core/host/guarded.h"
+#include "core/host/ranges.h"
 #include "core/module.h"
-#include "core/transformed.h"
 #include "scheduler/plan.h"
 #include "scheduler/runtime/commands/run.h"
 #include "scheduler/runtime/memory/live_values.h"

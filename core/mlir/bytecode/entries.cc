@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/rewrite/quantized.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -488,7 +488,7 @@ Status BytecodeEntries::ReadTensorType(ByteReader& in, bool with_encoding, Type&
       shape.set_dimension(i, bound);
     }
   }
-  if (std::ranges::find(shape.dimensions(), kUnboundedSize) == shape.dimensions().end()) {
+  if (!Contains(shape.dimensions(), kUnboundedSize)) {
     if (const Status status = CheckShape(shape); !status.ok()) return in.Error("{}", status.message());
   }
   if (quantized) {

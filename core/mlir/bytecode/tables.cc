@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -274,7 +274,9 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
     case Attribute::Kind::kSymbol:
       return StringNumber(attribute.text);
     case Attribute::Kind::kArray: {
-      VXLA_ASSIGN_OR_RETURN(std::vector<uint64_t> elements, Transformed(attribute.elements, [&](const Attribute& part) { return AttributeNumber(part); }));
+      VXLA_ASSIGN_OR_RETURN(std::vector<uint64_t> elements, Transformed(attribute.elements, [&](const Attribute& part) {
+                              return AttributeNumber(part);
+                            }));
       return ArrayNumber(elements);
     }
     case Attribute::Kind::kDictionary: {

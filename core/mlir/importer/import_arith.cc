@@ -1,6 +1,7 @@
 // Operations on scalars and arrays of them: the dialects arith and shape.
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -100,7 +101,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
   VXLA_ASSIGN_OR_RETURN(const Attribute* const given, operation.Required("predicate"));
   std::string_view predicate = given->text;
   if (given->kind == Attribute::Kind::kInteger) {
-    if (given->integer < 0 || given->integer >= static_cast<int64_t>(numbers.size()))
+    if (given->integer < 0 || given->integer >= std::ssize(numbers))
       return operation.Error("predicate {} is not in 0 to {}", given->integer, numbers.size() - 1);
     predicate = numbers[given->integer];
   }
@@ -125,8 +126,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
                           Compared(frame, operation, operands[0], operands[1], row->direction));
     return BindLanes(frame, operation, result);
   }
-  if (std::ranges::find(numbers, predicate) == numbers.end())
-    return operation.Error("the predicate '{}' is unknown", predicate);
+  if (!Contains(numbers, predicate)) return operation.Error("the predicate '{}' is unknown", predicate);
   return ImportUnordered(frame, operation, predicate, operands);
 }
 
@@ -176,7 +176,7 @@ Status ImportArithConversion(Frame& frame, const Operation& operation, Instructi
     return BindLanes(frame, operation, frame.Converted(Bits(frame, operand, UnsignedOf(from)), to));
   if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, frame.Converted(operand, UnsignedOf(to)), to));
   constexpr std::string_view kPlain[] = {"index_cast", "extsi", "trunci", "extf", "truncf", "sitofp", "fptosi"};
-  if (std::ranges::find(kPlain, name) == std::end(kPlain)) return operation.NotSupported("not supported");
+  if (!Contains(kPlain, name)) return operation.NotSupported("not supported");
   if (from == ElementType::kPred && name != "trunci") {  // a signed truth value is 0 or -1
     Instruction* const wide = frame.Converted(operand, to);
     return BindLanes(frame, operation, frame.Add(Opcode::kNegate, wide->shape(), {wide}));
@@ -255,12 +255,11 @@ Status ImportShapeDialect(Frame& frame, const Operation& operation) {
   if (name == "dim") return ImportDim(frame, operation);
   if (name != "num_elements" && name != "get_extent" && name != "rank") return operation.NotSupported("not supported");
   VXLA_ASSIGN_OR_RETURN(sizes, ConstantInts(frame, operation, 0));
-  if (name == "rank")
-    return BindValues(frame, operation, {IndexConstant(frame, {static_cast<int64_t>(sizes.size())}, true)});
+  if (name == "rank") return BindValues(frame, operation, {IndexConstant(frame, {std::ssize(sizes)}, true)});
   if (name == "get_extent") {
     VXLA_ASSIGN_OR_RETURN(const IntList at, ConstantInts(frame, operation, 1));
-    if (at.size() != 1 || at[0] < 0 || at[0] >= static_cast<int64_t>(sizes.size()))
-      return operation.Error("index {} is not in 0 to {}", JoinInts(at), static_cast<int64_t>(sizes.size()) - 1);
+    if (at.size() != 1 || at[0] < 0 || at[0] >= std::ssize(sizes))
+      return operation.Error("index {} is not in 0 to {}", JoinInts(at), std::ssize(sizes) - 1);
     return BindValues(frame, operation, {IndexConstant(frame, {sizes[at[0]]}, true)});
   }
   VXLA_ASSIGN_OR_RETURN(const int64_t count, CheckedElementCount(sizes));

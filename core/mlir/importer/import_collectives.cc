@@ -1,8 +1,8 @@
 // Collectives whose root says who gets the result, or who gives it.
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/passes/base/control_flow.h"
@@ -110,9 +111,7 @@ Status ImportDynamicRngBits(Frame& frame, const Operation& operation) {
 
 bool HasUnknownSize(const Shape& shape) {
   const std::vector<const Shape*> leaves = FlattenTuple(shape);
-  return std::ranges::any_of(leaves, [](const Shape* leaf) {
-    return std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end();
-  });
+  return std::ranges::any_of(leaves, [](const Shape* leaf) { return Contains(leaf->dimensions(), kUnboundedSize); });
 }
 
 bool Fits(const Type& type, const Shape& shape) {

@@ -1,7 +1,7 @@
 #include "core/devices/replica_groups.h"
+#include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/ops/ops.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

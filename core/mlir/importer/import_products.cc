@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/builder/math.h"
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/mlir/importer/import_operations.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

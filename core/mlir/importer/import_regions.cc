@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/passes/expand/scalar_regions.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -1,6 +1,7 @@
 // What a program of whole arrays says of how they lie on devices. The importer makes the program of whole arrays and
 // notes what is said; core/passes/sharding makes the program of each device of it.
 #include "core/devices/op_sharding_text.h"
+#include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/mesh_groups.h"
 #include "core/passes/sharding/partitioner.h"
@@ -16,7 +17,7 @@ const Attribute* ElementOf(const Attribute* list, size_t i) {
 
 // Only what the named axes cut.
 ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axes) {
-  const auto other = [&](const MeshPart& part) { return std::ranges::find(axes, part.name) == axes.end(); };
+  const auto other = [&](const MeshPart& part) { return !Contains(axes, part.name); };
   for (DimensionSharding& dimension : sharding.dimensions) std::erase_if(dimension.axes, other);
   std::erase_if(sharding.unreduced, other);
   return sharding;
@@ -33,7 +34,7 @@ Result<std::vector<MeshPart>> ShardingImporter::ReadAxes(const Operation& operat
     VXLA_ASSIGN_OR_RETURN(MeshPart part, ReadMeshPart(operation, axis, kSharding));
     const auto found = std::ranges::find(mesh.axes, part.name, &MeshAxis::name);
     if (found == mesh.axes.end()) return operation.Error("{}: the mesh has no axis {}", kSharding, part.name);
-    if (std::ranges::find(manual_axes_, part.name) != manual_axes_.end())
+    if (Contains(manual_axes_, part.name))
       return operation.Error("{}: axis {} is manual here: arrays are a device's along it", kSharding, part.name);
     const int64_t size = part.size == 0 ? found->size : part.size;
     if (size > kMostTiles / total) return operation.Error("{}: more than {} tiles", kSharding, kMostTiles);
@@ -286,7 +287,7 @@ Result<Shape> ShardingImporter::ManualTile(const Operation& operation, const Arr
   for (const DimensionSharding& dimension : sharding.dimensions) {
     bool other = false;
     for (const MeshPart& part : dimension.axes) {
-      const bool manual = std::ranges::find(axes, part.name) != axes.end();
+      const bool manual = Contains(axes, part.name);
       if (manual && other)
         return operation.Error("{} of {}: an axis that is not manual stands before {}", ShardingText(sharding),
                                PrintType(whole), part.name);
@@ -327,8 +328,7 @@ Result<std::vector<std::string>> ShardingImporter::ManualAxes(const Operation& o
     const std::string name = "\"" + (said == nullptr ? axis.text : said->text) + "\"";
     const bool is_known = mesh == nullptr || std::ranges::find(mesh->axes, name, &MeshAxis::name) != mesh->axes.end();
     if (!is_known) return operation.Error("manual_axes: the mesh has no axis {}", name);
-    if (std::ranges::find(manual_axes_, name) != manual_axes_.end())
-      return operation.Error("manual_axes: axis {} is manual around it already", name);
+    if (Contains(manual_axes_, name)) return operation.Error("manual_axes: axis {} is manual around it already", name);
     names.push_back(name);
   }
   return names;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/mlir/rewrite/structured_control.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -369,7 +369,7 @@ Status ImportTensorGather(Frame& frame, const Operation& operation) {
   gather.index_vector_dim = indices.rank() - 1;
   IntList sizes(indices.dimensions().begin(), indices.dimensions().end() - 1);
   for (int i = 0; i < shape.rank(); ++i) {
-    const bool indexed = std::ranges::find(dimensions, i) != dimensions.end();
+    const bool indexed = Contains(dimensions, i);
     gather.slice_sizes.push_back(indexed ? 1 : shape.dimension(i));
     if (!indexed) gather.offset_dims.push_back(indices.rank() - 1 + static_cast<int64_t>(gather.offset_dims.size()));
     sizes.push_back(indexed ? 1 : shape.dimension(i));
@@ -393,7 +393,7 @@ Status ImportTensorScatter(Frame& frame, const Operation& operation) {
   scatter.unique_indices = true;
   IntList sizes(indices.dimensions().begin(), indices.dimensions().end() - 1), kept = sizes;
   for (int i = 0; i < target.rank(); ++i) {
-    const bool indexed = std::ranges::find(dimensions, i) != dimensions.end();
+    const bool indexed = Contains(dimensions, i);
     kept.push_back(indexed ? 1 : target.dimension(i));
     if (indexed) continue;
     scatter.update_window_dims.push_back(sizes.size());

@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "core/devices/replica_groups.h"
+#include "core/host/ranges.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/keywords.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer_impl.h"
 #include "core/numerics/dot_algorithm.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -5,13 +5,13 @@
 #include <unordered_map>
 
 #include "core/host/guarded.h"
+#include "core/host/ranges.h"
 #include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer.h"
 #include "core/mlir/printer/printer_impl.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/rewrite/mesh_groups.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
 #include "core/host/guarded.h"
 #include "core/limits.h"
 #include "core/mlir/bytecode/container.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
 #include "core/host/real_text.h"
 #include "core/mlir/reader/operation_parser.h"
 

@@ -1,7 +1,7 @@
 // The pretty forms of the dialects tensor, arith, scf and shape: each fills the operation as the generic form would.
 #include <fmt/format.h>
 
-#include "core/delimited_list.h"
+#include "core/host/delimited_list.h"
 #include "core/mlir/reader/operation_parser.h"
 
 namespace VXLA_NAMESPACE::mlir {

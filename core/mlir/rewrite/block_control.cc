@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/rewrite/block_edges.h"
 #include "core/mlir/rewrite/structured_control.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -195,7 +195,9 @@ class BlockLowering {
     return found == latest_.end() ? value : found->second;
   }
 
-  std::vector<ValueId> Latest(const std::vector<ValueId>& values) const { return Transformed(values, [&](ValueId value) { return Latest(value); }); }
+  std::vector<ValueId> Latest(const std::vector<ValueId>& values) const {
+    return Transformed(values, [&](ValueId value) { return Latest(value); });
+  }
 
   void Replace(Operation& operation) const {
     operation.operands = Latest(operation.operands);

@@ -253,19 +253,18 @@ class Checker {
       int64_t product = 1;
       for (const int64_t dimension : group) {
         if (dimension != next++) return operation.Error("reassociation is not 0, 1, 2 ... in groups");
-        if (dimension >= static_cast<int64_t>(wide.size())) break;
+        if (dimension >= std::ssize(wide)) break;
         const int64_t size = wide[dimension];
         product = product == kOpen || size == kOpen ? kOpen : product * size;
       }
-      if (next > static_cast<int64_t>(wide.size())) break;
+      if (next > std::ssize(wide)) break;
       if (narrow[g] != product)
         return operation.Error("dimension {} of {} is {}, its group in {} gives {}", g, PrintType(expands ? from : to),
                                PrintSizes({narrow[g]}), PrintType(expands ? to : from), PrintSizes({product}));
     }
     // Without groups all dimensions are of size 1, and go.
-    if (groups == 0 && std::ranges::all_of(wide, [](int64_t size) { return size == 1; }))
-      next = static_cast<int64_t>(wide.size());
-    if (next != static_cast<int64_t>(wide.size()))
+    if (groups == 0 && std::ranges::all_of(wide, [](int64_t size) { return size == 1; })) next = std::ssize(wide);
+    if (next != std::ssize(wide))
       return operation.Error("reassociation has {} dimensions, {} has {}", next, PrintType(expands ? to : from),
                              wide.size());
     return expands ? OutputShape(operation) : OkStatus();
@@ -385,7 +384,7 @@ class Checker {
     VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     const Type& result = ResultOf(operation);
     if (result.shape.IsDynamic()) return operation.Error("the result {} leaves sizes open", PrintType(result));
-    if (result.shape.ElementCount() != static_cast<int64_t>(operation.operands.size()))
+    if (result.shape.ElementCount() != std::ssize(operation.operands))
       return operation.Error("{} elements for {}", operation.operands.size(), PrintType(result));
     for (size_t i = 0; i < operation.operands.size(); ++i)
       VXLA_RETURN_IF_ERROR(ExpectElement(operation, Operand(operation, i), result, fmt::format("operand {} is", i)));
@@ -405,7 +404,7 @@ class Checker {
       if (i > 0 && dimensions[i] <= dimensions[i - 1]) return operation.Error("{} is not in increasing order", name);
     }
     const IntList table = StatedSizes(indices);
-    if (table.empty() || table.back() != static_cast<int64_t>(dimensions.size()))
+    if (table.empty() || table.back() != std::ssize(dimensions))
       return operation.Error("the last dimension of the indices {} is not {}, the number of {}", PrintType(indices),
                              dimensions.size(), name);
     IntList kept(table.begin(), table.end() - 1), reduced = kept;

@@ -4,10 +4,10 @@
 #include <bit>
 #include <ranges>
 
+#include "core/host/ranges.h"
 #include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <functional>
 
+#include "core/host/ranges.h"
 #include "core/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/meeting_hoisting.h"
 #include "core/passes/simplify/integer_folding.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace merging {

@@ -2,11 +2,11 @@
 #include <set>
 
 #include "core/devices/deadlock_report.h"
+#include "core/host/ranges.h"
 #include "core/numerics/combiner_order.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
 #include "core/passes/sizes/size_math.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -82,7 +82,7 @@ PlaceExchange Merger::NewExchange(const Instruction& like, const std::set<int64_
 
 Instruction* Merger::CallOf(Computation& into, const Instruction& like, PlaceExchange exchange, Values posted,
                             std::vector<Shape> received) {
-  if (std::ranges::find(exchange.places, places_->here) == exchange.places.end()) return nullptr;
+  if (!Contains(exchange.places, places_->here)) return nullptr;
   CustomCallAttributes attributes = OwnCall(CallKind::kExchange, exchange.number);
   attributes.custom_call_has_side_effect = true;
   Instruction* const call =

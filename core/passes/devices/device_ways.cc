@@ -1,11 +1,11 @@
 // How devices go through loops and branches together: merging::Merger's other half.
 #include <set>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
 #include "core/passes/devices/meeting_hoisting.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -163,7 +163,7 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   Values together;  // once each
   for (const int64_t device : devices) {
     Instruction* const value = given[device];
-    if (IsHere(device) && std::ranges::find(together, value) == together.end()) together.push_back(value);
+    if (IsHere(device) && !Contains(together, value)) together.push_back(value);
   }
   merged.operand = Expansion(frame.into, instruction).TupleOf(together);
   merged.computation = target_->AddComputation(body.name());
@@ -190,7 +190,7 @@ Status Merger::NoteHoistable(const Instruction& conditional, const std::vector<I
   if (classes.size() < 2 || !CanHoistMeetings(conditional)) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(conditional, classes));
   const bool meet = std::ranges::any_of(ways.meetings, [](const Instruction* meeting) { return meeting != nullptr; });
-  if (meet && std::ranges::find(hoistable_, &conditional) == hoistable_.end()) hoistable_.push_back(&conditional);
+  if (meet && !Contains(hoistable_, &conditional)) hoistable_.push_back(&conditional);
   return OkStatus();
 }
 

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "core/devices/permute_slices.h"
+#include "core/host/ranges.h"
 #include "core/numerics/combiner_order.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/cse.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/cse.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/devices/device_merger_impl.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -61,7 +61,7 @@ class Branch {
   Values Taken(size_t part, const Values& gives) const {
     Values taken;
     const auto take = [&](Instruction* value) {
-      if (IsIn(value, part) || std::ranges::find(taken, value) != taken.end()) return;
+      if (IsIn(value, part) || Contains(taken, value)) return;
       taken.push_back(value);
     };
     for (const auto& instruction : source_.instructions()) {
@@ -130,7 +130,7 @@ class Branch {
   }
   bool NeededByLaterMeeting(const Instruction& value, size_t part) const {
     for (size_t k = part + 1; k < meetings_.size(); ++k) {
-      if (std::ranges::find(meetings_[k]->operands(), &value) != meetings_[k]->operands().end()) return true;
+      if (Contains(meetings_[k]->operands(), &value)) return true;
     }
     return false;
   }

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -2,6 +2,7 @@
 // algorithm as dots of what it rounds operands to.
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/maps/dot_sides.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/dot_algorithm.h"
@@ -11,7 +12,6 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "core/passes/simplify/integer_folding.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -290,8 +290,7 @@ class Scalars {
             break;
           }
           default: {
-            const bool turned =
-                std::ranges::find(instruction.dimensions(), static_cast<int64_t>(d)) != instruction.dimensions().end();
+            const bool turned = Contains(instruction.dimensions(), static_cast<int64_t>(d));
             source[d] = turned ? from[d] - 1 - index[d] : index[d];
           }
         }
@@ -426,9 +425,7 @@ class Scalars {
     int64_t vector;
     const IntList &windows, &dropped, &batching, &indices_batching;
 
-    static bool Has(const IntList& list, size_t d) {
-      return std::ranges::find(list, static_cast<int64_t>(d)) != list.end();
-    }
+    static bool Has(const IntList& list, size_t d) { return Contains(list, static_cast<int64_t>(d)); }
     // Which index vector, and how far behind what that says.
     std::pair<IntList, IntList> Split(const IntList& index, size_t rank) const {
       IntList batch, offsets(rank, 0);
@@ -531,8 +528,7 @@ class Scalars {
     std::vector<size_t> kept;
     IntList sizes;
     for (size_t d = 0; d < from.size(); ++d) {
-      if (std::ranges::find(instruction.dimensions(), static_cast<int64_t>(d)) != instruction.dimensions().end())
-        continue;
+      if (Contains(instruction.dimensions(), static_cast<int64_t>(d))) continue;
       kept.push_back(d);
       sizes.push_back(from[d]);
     }

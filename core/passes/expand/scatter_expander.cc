@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "core/ceil_divide.h"
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/numerics/whole_bound.h"
 #include "core/passes/base/control_flow.h"
@@ -20,7 +21,6 @@
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/expanders.h"
 #include "core/passes/expand/scatter_form.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -257,15 +257,14 @@ class OrderedScatter : private Expansion {
         return Reshaped(InOrder(value->operand(0), order), SizesOf(value->shape()));
       case Opcode::kBroadcast: {
         const auto& dimensions = value->attributes<DimensionsAttributes>().dimensions;
-        if (std::ranges::find(dimensions, 0) == dimensions.end()) return value;
+        if (!Contains(dimensions, 0)) return value;
         if (dimensions.front() != 0) break;
         return Add(value->CloneWith({InOrder(value->operand(0), order)}));
       }
       case Opcode::kGather: {
         const auto& a = value->attributes<GatherAttributes>();
         const bool by_row = a.operand_batching_dims.empty() && a.index_vector_dim == 1 &&
-                            value->operand(1)->shape().rank() <= 2 &&
-                            std::ranges::find(a.offset_dims, 0) == a.offset_dims.end();
+                            value->operand(1)->shape().rank() <= 2 && !Contains(a.offset_dims, 0);
         if (!by_row) break;
         Instruction* const rows = Add(value->CloneWith({value->operand(0), InOrder(value->operand(1), order)}));
         std::get<GatherAttributes>(rows->mutable_attributes()).indices_are_sorted = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -12,8 +13,6 @@ constexpr int64_t kFewWindows = 32;
 // So many are in parts, of which there are this many at most; more than kMostInParts would make parts too long for the
 // loops of some drivers (quirks.loop_iteration_limit).
 constexpr int64_t kManyWindows = 4096, kMostUpdateParts = 8192, kMostInParts = int64_t{1} << 28;
-
-bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 // Exchanges that change an element each time wait for each other on GPUs, so where many meet in each element on average
 // they are sorted.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -62,8 +62,7 @@ class Exchanges : private Expansion {
         Concatenated(Transformed(operands, [&](Instruction* operand) { return Reshaped(operand, row); }), 0);
     Instruction* const received = Add(Opcode::kAllToAll, given->shape(), {given}, std::move(attributes));
     std::vector<Instruction*> results;
-    for (int64_t k = 0; k < static_cast<int64_t>(operands.size()); ++k)
-      results.push_back(Reshaped(Slice(received, 0, k, k + 1), sizes));
+    for (int64_t k = 0; k < std::ssize(operands); ++k) results.push_back(Reshaped(Slice(received, 0, k, k + 1), sizes));
     return instruction().shape().IsTuple() ? TupleOf(std::move(results)) : results[0];
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/fuse/fusion_groups.h"
@@ -10,7 +11,6 @@
 #include "core/passes/products/column_split.h"
 #include "core/passes/products/score_products.h"
 #include "core/passes/products/softmax_forms.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

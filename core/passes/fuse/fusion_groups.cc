@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/host/hash.h"
+#include "core/host/ranges.h"
 #include "core/passes/giants/giant_splitter.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/ceil_divide.h"
+#include "core/host/ranges.h"
 #include "core/maps/running_window.h"
 #include "core/module_edits.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/scans/reducer_arrays.h"
 #include "core/programs/giant_programs.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

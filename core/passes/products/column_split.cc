@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
@@ -55,7 +56,7 @@ class ColumnSplitter {
             std::ranges::equal(user->shape().dimensions(), whole_->shape().dimensions())) {
           add(user);
         } else if (SlicedPart(*user) || IsReduction(*user)) {
-          if (std::ranges::find(sinks_, user) == sinks_.end()) sinks_.push_back(user);
+          if (!Contains(sinks_, user)) sinks_.push_back(user);
         } else {
           return false;
         }
@@ -108,8 +109,7 @@ class ColumnSplitter {
   bool IsReduction(const Instruction& i) const {
     const bool known = IsReductionBy(i, Opcode::kAdd, 0) || IsReductionBy(i, Opcode::kMaximum, -INFINITY) ||
                        IsReductionBy(i, Opcode::kMinimum, INFINITY);
-    return known && !i.HasControlEdges() && region_.contains(i.operand(0)) &&
-           std::ranges::find(i.dimensions(), along_) != i.dimensions().end();
+    return known && !i.HasControlEdges() && region_.contains(i.operand(0)) && Contains(i.dimensions(), along_);
   }
 
   Shape PartShape(const Instruction& i, int part) const {
@@ -149,8 +149,7 @@ class ColumnSplitter {
         parts[part] = entry_.InsertBefore(i, i->CloneWith(std::move(operands), PartShape(*i, part)));
       }
     } else {
-      const bool even =
-          i->opcode() == Opcode::kBroadcast && std::ranges::find(i->dimensions(), along_) == i->dimensions().end();
+      const bool even = i->opcode() == Opcode::kBroadcast && !Contains(i->dimensions(), along_);
       for (int part : {0, 1}) {
         parts[part] = i->shape().rank() == 0 ? i
                       : even ? entry_.InsertBefore(i, i->CloneWith({i->operand(0)}, PartShape(*i, part)))

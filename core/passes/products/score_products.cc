@@ -4,14 +4,13 @@
 #include <array>
 #include <optional>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-bool Lists(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 // Of each dimension of an array the dimension of the sum that it runs along; none: it has one element.
 constexpr int64_t kNone = -1;
@@ -77,7 +76,7 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
     term.summed = *summed[k];
     for (size_t b = 0; b < batches[k]->size(); ++b) term.along[(*batches[k])[b]] = along[b];
     for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
-      if (!Lists(*batches[k], d) && !Lists(*summed[k], d)) term.along[d] = along[next++];
+      if (!Contains(*batches[k], d) && !Contains(*summed[k], d)) term.along[d] = along[next++];
     }
   }
   return product;
@@ -110,7 +109,7 @@ class ScoreJoiner {
     for (IntList& own : own_) own.clear();
     for (int64_t d = 0; d < sum_->shape().rank(); ++d) {
       if (sum_->shape().dimension(d) == 1) continue;
-      const bool left = Lists(a.terms[0].along, d), right = Lists(a.terms[1].along, d);
+      const bool left = Contains(a.terms[0].along, d), right = Contains(a.terms[1].along, d);
       if (!left && !right) return false;
       (left && right ? shared_ : own_[left ? 0 : 1]).push_back(d);
     }
@@ -119,7 +118,7 @@ class ScoreJoiner {
         const ScoreTerm& term = b.terms[k == 0 ? with : 1 - with];
         const ElementType of_a = a.terms[k].value->shape().element_type();
         return term.value->shape().element_type() == of_a && std::ranges::all_of(term.along, [&](int64_t d) {
-                 return d == kNone || Lists(shared_, d) || Lists(own_[k], d);
+                 return d == kNone || Contains(shared_, d) || Contains(own_[k], d);
                });
       };
       with_first_ = with;
@@ -156,7 +155,7 @@ class ScoreJoiner {
       kept.push_back(k);
     }
     for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
-      if (!Lists(permutation, d) && !Lists(term.summed, d)) permutation.push_back(d);
+      if (!Contains(permutation, d) && !Contains(term.summed, d)) permutation.push_back(d);
     }
     permutation.insert(permutation.end(), term.summed.begin(), term.summed.end());
     const int64_t depth = DepthOf(term);
@@ -175,8 +174,7 @@ class ScoreJoiner {
       IntList order = shared_;
       order.insert(order.end(), own_[k].begin(), own_[k].end());
       const ScoreTerm &first = a.terms[k], &second = b.terms[k == 0 ? with_first_ : 1 - with_first_];
-      operands[k] =
-          at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)}, static_cast<int64_t>(order.size()));
+      operands[k] = at.Concatenated({InOrder(at, first, order), InOrder(at, second, order)}, std::ssize(order));
     }
     // The side whose dimension comes first stands left.
     const size_t left = !own_[1].empty() && !own_[0].empty() && own_[1][0] < own_[0][0] ? 1 : 0;

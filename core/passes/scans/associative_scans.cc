@@ -5,10 +5,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -6,11 +6,11 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/scans/associative_scans.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -221,7 +221,7 @@ class EntryWriter : private Expansion {
     };
     const auto frees = [&](Side& side, const Instruction& operand, const IntList& batch, const IntList& summed) {
       for (int d = 0; d < operand.shape().rank(); ++d) {
-        const auto is_in = [d](const IntList& list) { return std::ranges::find(list, d) != list.end(); };
+        const auto is_in = [d](const IntList& list) { return Contains(list, d); };
         if (is_in(batch) || is_in(summed)) continue;
         take(side, d);
         ++at;
@@ -291,9 +291,9 @@ bool HasProduct(const Instruction& joined, int64_t extent) {
     if (i.opcode() == Opcode::kDot) return true;
     if (i.opcode() == Opcode::kSlice || !i.shape().IsArray()) continue;
     const auto dimensions = i.shape().dimensions();
-    if (std::ranges::find(dimensions, extent) != dimensions.end()) continue;
+    if (Contains(dimensions, extent)) continue;
     for (const Instruction* operand : i.operands()) {
-      if (std::ranges::find(open, operand) == open.end()) open.push_back(operand);
+      if (!Contains(open, operand)) open.push_back(operand);
     }
   }
   return false;

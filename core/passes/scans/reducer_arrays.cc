@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 

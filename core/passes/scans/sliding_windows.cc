@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/maps/running_window.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/scans/reducer_arrays.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

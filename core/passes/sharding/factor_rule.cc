@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/ceil_divide.h"
+#include "core/host/ranges.h"
 #include "core/library/library_calls.h"
 #include "core/numerics/reducer_facts.h"
 
@@ -14,8 +15,6 @@ namespace {
 using ArrayFactors = FactorRule::ArrayFactors;
 
 ArrayFactors Undivided(const Shape& shape) { return ArrayFactors(static_cast<size_t>(shape.rank())); }
-
-bool Lists(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
 // A rule under construction: every array of the instruction begins without factors.
 class RuleBuilder {
@@ -83,7 +82,7 @@ FactorRule BroadcastRule(const Instruction& instruction) {
   const IntList& dimensions = instruction.dimensions();
   for (size_t d = 0; d < dimensions.size(); ++d) builder.Along(0, static_cast<int64_t>(d), dimensions[d]);
   for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
-    if (!Lists(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(d)));
+    if (!Contains(dimensions, d)) builder.Result(0, d, builder.Factor(instruction.shape().dimension(d)));
   }
   return builder.Take();
 }
@@ -149,7 +148,7 @@ std::optional<FactorRule> ReduceRule(const Instruction& instruction) {
   if (joins) builder.rule().joins = *operation;
   int64_t to = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    const bool reduced = Lists(instruction.dimensions(), d);
+    const bool reduced = Contains(instruction.dimensions(), d);
     if (reduced && !joins) continue;
     const int factor = builder.Factor(builder.operand(0).dimension(d), reduced);
     for (size_t i = 0; i < arrays; ++i) {
@@ -175,7 +174,7 @@ FactorRule DotRule(const Instruction& instruction) {
     const IntList& batch = side == 0 ? dot.lhs_batch_dims : dot.rhs_batch_dims;
     const IntList& contracting = side == 0 ? dot.lhs_contracting_dims : dot.rhs_contracting_dims;
     for (int64_t d = 0; d < builder.operand(side).rank(); ++d) {
-      if (!Lists(batch, d) && !Lists(contracting, d)) builder.Along(side, d, to++);
+      if (!Contains(batch, d) && !Contains(contracting, d)) builder.Along(side, d, to++);
     }
   }
   for (size_t c = 0; c < dot.lhs_contracting_dims.size(); ++c) {
@@ -309,7 +308,7 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
   const auto& a = instruction.attributes<GatherAttributes>();
   IntList batch_of_result;
   for (int64_t d = 0; d < instruction.shape().rank(); ++d) {
-    if (!Lists(a.offset_dims, d)) batch_of_result.push_back(d);
+    if (!Contains(a.offset_dims, d)) batch_of_result.push_back(d);
   }
   size_t at = 0;
   for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
@@ -329,7 +328,7 @@ std::optional<FactorRule> GatherRule(const Instruction& instruction) {
   }
   size_t offset = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    if (Lists(a.collapsed_slice_dims, d) || Lists(a.operand_batching_dims, d)) continue;
+    if (Contains(a.collapsed_slice_dims, d) || Contains(a.operand_batching_dims, d)) continue;
     const int64_t to = a.offset_dims[offset++];
     if (a.slice_sizes[d] == builder.operand(0).dimension(d)) builder.Along(0, d, to);
   }
@@ -345,7 +344,7 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
                     builder.operand(0).element_type() != ElementType::kPred;
   IntList scattered;
   for (int64_t d = 0; d < builder.operand(2).rank(); ++d) {
-    if (!Lists(a.update_window_dims, d)) scattered.push_back(d);
+    if (!Contains(a.update_window_dims, d)) scattered.push_back(d);
   }
   size_t at = 0;
   for (int64_t d = 0; d < builder.operand(1).rank(); ++d) {
@@ -364,7 +363,7 @@ std::optional<FactorRule> ScatterRule(const Instruction& instruction) {
   }
   size_t window = 0;
   for (int64_t d = 0; d < builder.operand(0).rank(); ++d) {
-    if (Lists(a.inserted_window_dims, d) || Lists(a.input_batching_dims, d)) continue;
+    if (Contains(a.inserted_window_dims, d) || Contains(a.input_batching_dims, d)) continue;
     const int64_t of_updates = a.update_window_dims[window++];
     const int64_t size = builder.operand(0).dimension(d);
     if (builder.operand(2).dimension(of_updates) != size) continue;
@@ -384,7 +383,7 @@ std::optional<FactorRule> CollectiveRule(const Instruction& instruction) {
   if (instruction.operand_count() != 1 || !instruction.shape().IsArray()) return std::nullopt;
   if (a == nullptr) return Elementwise(instruction);
   if (instruction.opcode() == Opcode::kAllToAll && a->dimensions.empty()) return std::nullopt;
-  return ElementwiseWhere(instruction, [a](int d) { return !Lists(a->dimensions, d); });
+  return ElementwiseWhere(instruction, [a](int d) { return !Contains(a->dimensions, d); });
 }
 
 std::optional<FactorRule> WindowRule(const Instruction& instruction) {
@@ -465,7 +464,7 @@ std::optional<FactorRule> MovementRule(const Instruction& instruction) {
       return ReverseRule(instruction);
     case Opcode::kSort:
       return ElementwiseWhere(instruction,
-                              [&](int d) { return !Lists(instruction.attributes<SortAttributes>().dimensions, d); });
+                              [&](int d) { return !Contains(instruction.attributes<SortAttributes>().dimensions, d); });
     case Opcode::kSlice:
       return SliceRule(instruction);
     case Opcode::kPad:
@@ -662,7 +661,7 @@ Attributes TileAttributes(const Instruction& instruction, const std::vector<Shap
     for (int d = 0; d < operands[0].rank(); ++d) {
       int64_t& size = gather->slice_sizes[d];
       if (operands[0].dimension(d) == instruction.operand(0)->shape().dimension(d)) continue;
-      const bool is_one = Lists(gather->operand_batching_dims, d) || Lists(gather->collapsed_slice_dims, d);
+      const bool is_one = Contains(gather->operand_batching_dims, d) || Contains(gather->collapsed_slice_dims, d);
       if (!is_one) size = operands[0].dimension(d);
     }
   }

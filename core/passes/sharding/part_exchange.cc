@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "core/devices/exchange_rounds.h"
+#include "core/host/ranges.h"
 #include "core/passes/sharding/tile_exchange.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -24,7 +24,7 @@ bool IsFree(const Instruction& instruction) {
 
 void Merge(Atoms& into, const Atoms& from) {
   for (const int atom : from) {
-    if (std::ranges::find(into, atom) == into.end()) into.push_back(atom);
+    if (!Contains(into, atom)) into.push_back(atom);
   }
 }
 
@@ -340,9 +340,8 @@ class GraphBuilder {
 }  // namespace
 
 bool ShardingNode::MayTake(int atom) const {
-  if (tiling.Uses(atom) || std::ranges::find(kept_out, atom) != kept_out.end()) return false;
-  return std::ranges::none_of(
-      later, [atom](const Later& each) { return std::ranges::find(each.atoms, atom) != each.atoms.end(); });
+  if (tiling.Uses(atom) || Contains(kept_out, atom)) return false;
+  return std::ranges::none_of(later, [atom](const Later& each) { return Contains(each.atoms, atom); });
 }
 
 Result<ShardingGraph> MakeShardingGraph(const Module& module, const StatedShardings& stated) {

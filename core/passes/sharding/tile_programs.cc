@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "core/ceil_divide.h"
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -353,7 +353,7 @@ Instruction* Partitioner::OnlyOwn(Expansion into, const Instruction& gather, Ins
   DimensionsAttributes batch;
   IntList sizes;
   for (int64_t d = 0; d < truth.rank(); ++d) {
-    if (std::ranges::find(a.offset_dims, d) != a.offset_dims.end()) continue;
+    if (Contains(a.offset_dims, d)) continue;
     batch.dimensions.push_back(d);
     sizes.push_back(truth.dimension(d));
   }

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "core/devices/array_sharding.h"
+#include "core/host/ranges.h"
 #include "core/sharding.h"
 
 namespace VXLA_NAMESPACE {
 
 using Atoms = std::vector<int>;  // numbers of atoms, major to minor
-inline bool Contains(const Atoms& atoms, int atom) { return std::ranges::find(atoms, atom) != atoms.end(); }
-
 struct Tiling {
   std::vector<Atoms> dimensions;
   Atoms addends;  // along these the array is the sum of what devices have

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -142,9 +142,8 @@ class Rewriter {
   // Whether the permutation exchanges the free dimensions of a dot's operands.
   static bool ExchangesFree(const Instruction& dot, const IntList& permutation) {
     const auto& attributes = dot.attributes<DotAttributes>();
-    const auto batch = static_cast<int64_t>(attributes.lhs_batch_dims.size());
-    const int64_t lhs_free =
-        dot.operand(0)->shape().rank() - batch - static_cast<int64_t>(attributes.lhs_contracting_dims.size());
+    const auto batch = std::ssize(attributes.lhs_batch_dims);
+    const int64_t lhs_free = dot.operand(0)->shape().rank() - batch - std::ssize(attributes.lhs_contracting_dims);
     const int64_t rank = dot.shape().rank();
     IntList exchanged = Transformed(std::views::iota(int64_t{0}, batch), [&](int64_t d) { return d; });
     for (int64_t d = batch + lhs_free; d < rank; ++d) exchanged.push_back(d);
@@ -183,7 +182,7 @@ class Rewriter {
       work.pop_back();
       const bool broadcast = value->opcode() == Opcode::kBroadcast &&
                              value->operand(0)->shape().ElementCount() < value->shape().ElementCount();
-      if (broadcast || value->shape().rank() == 0 || std::ranges::find(links, value) != links.end()) continue;
+      if (broadcast || value->shape().rank() == 0 || Contains(links, value)) continue;
       const bool dot = value->opcode() == Opcode::kDot;
       if ((!dot && !IsElementwise(value->opcode())) || value->users().size() != 1 || value->HasControlEdges() ||
           TouchesLiveSizes(*value) || links.size() == kMostLinks) {
@@ -280,7 +279,7 @@ class Rewriter {
     const IntList& permutation = first->dimensions();
     IntList reduced, kept;  // in the untransposed operand's numbering
     for (size_t d = 0; d < permutation.size(); ++d) {
-      const bool is_reduced = std::ranges::find(i->dimensions(), static_cast<int64_t>(d)) != i->dimensions().end();
+      const bool is_reduced = Contains(i->dimensions(), static_cast<int64_t>(d));
       (is_reduced ? reduced : kept).push_back(permutation[d]);
     }
     if (!std::ranges::is_sorted(reduced)) {

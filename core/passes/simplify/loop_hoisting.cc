@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/host/ranges.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/simplify/loop_state.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -125,7 +125,7 @@ class Hoister {
   // makes an element of the loop's state.
   Instruction* ReadInstead(const Instruction* like, Instruction* value) {
     auto parameter = std::make_unique<Instruction>(Opcode::kParameter, value->shape(), std::vector<Instruction*>{},
-                                                   ParameterAttributes{1 + static_cast<int64_t>(hoisted_.size())});
+                                                   ParameterAttributes{1 + std::ssize(hoisted_)});
     parameter->set_name(like->name());
     parameter->set_location(like->location());
     hoisted_.push_back(value);
@@ -141,8 +141,8 @@ class Hoister {
       Instruction* slice = operand->operand(0);
       if (slice->opcode() != Opcode::kDynamicSlice || !IsOneOfMany(*slice, operand->shape())) continue;
       const auto& attributes = dot->attributes<DotAttributes>();
-      const auto batch = static_cast<int64_t>(attributes.lhs_batch_dims.size());
-      const auto contracting = static_cast<int64_t>(attributes.lhs_contracting_dims.size());
+      const auto batch = std::ssize(attributes.lhs_batch_dims);
+      const auto contracting = std::ssize(attributes.lhs_contracting_dims);
       SlicedProduct product{dot, side, slice, batch};
       if (side == 1) product.place += dot->operand(0)->shape().rank() - batch - contracting;
       const int64_t slices = slice->operand(0)->shape().dimension(0);
@@ -182,8 +182,7 @@ class Hoister {
     Instruction* const start = product.slice->operand(1);
     Instruction* const zero = inside.Constant(Literal(Shape(start->shape().element_type())));
     std::vector<Instruction*> operands{ReadInstead(&dot, all)};
-    for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d)
-      operands.push_back(d == product.place ? start : zero);
+    for (int64_t d = 0; d < std::ssize(sizes); ++d) operands.push_back(d == product.place ? start : zero);
     sizes[product.place] = 1;
     Instruction* const one = inside.Add(Opcode::kDynamicSlice, Shape(dot.shape().element_type(), sizes),
                                         std::move(operands), DynamicSliceAttributes{sizes});

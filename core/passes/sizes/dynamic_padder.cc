@@ -5,13 +5,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/base/origins.h"
 #include "core/passes/sizes/padded_ops.h"
 #include "core/sizes/live_sizes.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -475,7 +475,7 @@ std::optional<PaddedValue> Padder::PaddedScan(Scope& scope, Place& at, Instructi
     }
     for (Instruction* const size : leaves[k].sizes) {  // one for all steps
       if (size == nullptr || SizeMath::IsNumber(size)) continue;
-      if (std::ranges::find(padded.inner, size) == padded.inner.end()) return std::nullopt;
+      if (!Contains(padded.inner, size)) return std::nullopt;
     }
     results.push_back(value);
   }

@@ -4,12 +4,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/host/ranges.h"
 #include "core/ops/op_support.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/ops/op_support.h"
 #include "core/passes/sizes/padded_op.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/passes/sizes/padded_ops.h"
 #include "core/sizes/size_rules.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "core/numerics/comparison.h"
-#include "core/transformed.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 #include "scheduler/replicas/remote_devices.h"
 
 namespace VXLA_NAMESPACE {

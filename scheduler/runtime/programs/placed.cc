@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 #include "scheduler/replicas/placement.h"
 #include "scheduler/runtime/programs/merged.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "core/transformed.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 

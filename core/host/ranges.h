@@ -1,6 +1,7 @@
-// A vector of what a function makes of each element of a range, as C++23's ranges::to makes it.
+// What C++23's <ranges> and <algorithm> have: a vector of what a function makes of each element, and Contains.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <ranges>
 #include <type_traits>
@@ -10,6 +11,11 @@
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {
+
+template <typename Range, typename Value>
+bool Contains(const Range& range, const Value& value) {
+  return std::ranges::find(range, value) != std::ranges::end(range);
+}
 
 template <typename T>
 struct ResultValue {
