@@ -74,7 +74,7 @@ class SoftwareTuner final : public Tuner {
   LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
   RowTraits Rows(const DeviceFacts& facts) const override;
   DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
-  // An invocation walks over a chunk (sort/radix_chunks.comp), as lanes do not count together.
+  // An invocation walks over a chunk (software/radix_chunks.comp), as lanes do not count together.
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
   LoopTuning InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
   int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const override;

@@ -155,7 +155,7 @@ struct RunningWork {
 };
 RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work);
 
-// How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and
+// How a matrix product is spread. In registers (software/matmul_registers.comp): `lanes` lanes own tile_rows rows and
 // tile_columns columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own
 // tile_rows x tile_columns results each, k in steps of k_step through shared memory. A product is shared by `splits`
 // along k.
@@ -253,7 +253,7 @@ struct SortShape {
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words);
 
 // How long rows are sorted by the digits of keys: `lanes` invocations of a workgroup take `chunk` neighbours each, one
-// after another (sort/radix_chunks.comp) or all together (sort/radix_tiles.comp). A chunk of 0: by merging.
+// after another (software/radix_chunks.comp) or all together (sort/radix_tiles.comp). A chunk of 0: by merging.
 struct RadixShape {
   uint32_t lanes = 8;
   int digit_bits = 8;
@@ -269,7 +269,7 @@ struct RadixShape {
 RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
                      int64_t item_bytes, int key_words, int bits);
 
-// How the first few of long rows are found (sort/select.comp): `lanes` invocations of a workgroup walk over `chunk`
+// How the first few of long rows are found (software/select.comp): `lanes` invocations of a workgroup walk over `chunk`
 // neighbours each. A chunk of 0: by sorting tiles.
 struct SelectShape {
   uint32_t lanes = 8;
