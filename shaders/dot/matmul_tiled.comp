@@ -7,7 +7,7 @@
 // that neighbours read neighbouring columns (no bank is hit twice) and store neighbouring results. The lhs strip is
 // kept with a padded stride, since it is written along k and read along m.
 //
-// Accuracy and order: as in software/matmul_registers.comp, a running total takes the sum of every BLOCK steps.
+// Accuracy and order: as in matmul_registers.comp, a running total takes the sum of every BLOCK steps.
 //
 // GROUP_COUNT workgroups, ROW_TILES tiles of rows, COLUMN_TILES tiles of columns, ROW_COUNT rows, UNIT_COUNT columns,
 // STEP_COUNT values of k, SHARES shares of k, SHARE_STEPS values of k of a share.

@@ -145,7 +145,7 @@ TEST(EmbeddedProbeTest, ModulesHaveTheModesOfTheDeviceOnly) {
     for (const spirv::Instruction& instruction : spirv::Read(*modules.get(ProbeKind::kQuirks, facts))) {
       if (instruction.op() == 16 && instruction.words[2] >= 4459 && instruction.words[2] <= 4462)
         found.emplace_back(instruction.words[2], instruction.words[3]);
-      if (instruction.op() == spirv::kCapability && instruction.words[1] >= 4464 && instruction.words[1] <= 4467)
+      if (instruction.op() == spirv::OpCapability && instruction.words[1] >= 4464 && instruction.words[1] <= 4467)
         found.emplace_back(instruction.words[1], 0);
     }
     return found;

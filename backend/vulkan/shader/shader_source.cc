@@ -261,9 +261,9 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   using namespace spirv;
-  constexpr uint32_t kDenormals[] = {kDenormPreserveCapability, kDenormPreserve};
-  constexpr uint32_t kPreserve[] = {kSignedZeroInfNanPreserveCapability, kSignedZeroInfNanPreserve};
-  constexpr uint32_t kRoundToEven[] = {kRoundingModeRTECapability, kRoundingModeRTE};
+  constexpr uint32_t kDenormals[] = {CapabilityDenormPreserve, ExecutionModeDenormPreserve};
+  constexpr uint32_t kPreserve[] = {CapabilitySignedZeroInfNanPreserve, ExecutionModeSignedZeroInfNanPreserve};
+  constexpr uint32_t kRoundToEven[] = {CapabilityRoundingModeRTE, ExecutionModeRoundingModeRTE};
   std::string text;
   auto mode = [&](bool wanted, const uint32_t(&codes)[2], int width) {
     if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);

@@ -48,7 +48,7 @@ std::string ByteSums(ElementType term) {
       "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
       "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
       "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
-      static_cast<uint32_t>(is_signed ? spirv::kSDot : spirv::kUDot), is_signed ? "int" : "uint", product('x'),
+      static_cast<uint32_t>(is_signed ? spirv::OpSDot : spirv::OpUDot), is_signed ? "int" : "uint", product('x'),
       product('y'), product('z'), product('w'));
 }
 
