@@ -177,7 +177,7 @@ const Street kStreets[] = {
     {"backend/vulkan/lower/whiles/units",
      {"backend/vulkan/codegen", "backend/vulkan/lower", "backend/vulkan/lower/fft", "backend/vulkan/lower/indexing",
       "backend/vulkan/lower/linalg", "backend/vulkan/lower/products", "backend/vulkan/lower/rows",
-      "backend/vulkan/lower/sort"}},
+      "backend/vulkan/lower/sort", "backend/vulkan/lower/tuning"}},
     {"backend/vulkan/lower/whiles",
      {"backend/vulkan/codegen", "backend/vulkan/codegen/passes", "backend/vulkan/lower",
       "backend/vulkan/lower/indexing", "backend/vulkan/lower/tuning", "backend/vulkan/lower/whiles/units"}},

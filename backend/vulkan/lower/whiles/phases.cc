@@ -151,7 +151,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
     return memory_.SliceOf(value.place);
   });
   Held held = HeldOperands(unit);
-  if (unit.kind == LoopUnitKind::kRows || unit.kind == LoopUnitKind::kTogether)
+  if (unit.kind == LoopUnitKind::kRows || unit.kind == LoopUnitKind::kWorkgroup)
     return WriteTogether(unit, body, buffers, std::move(held));
   IndexSpace space;
   ValueWriter writer(kernel_, body, buffers, space);
