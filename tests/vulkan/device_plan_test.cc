@@ -764,8 +764,7 @@ TEST(SoftwareDriverTest, ItsCostsAreItsOwnUnlessItIsTakenForAGpu) {
   support.features.base.features.shaderInt64 = VK_TRUE;
   DeviceFacts software = PlanDevice(support, {})->facts;
   const DeviceFacts::Costs& costs = software.costs;
-  EXPECT_TRUE(costs.accesses_by_lane && costs.values_in_memory && costs.dear_barriers && costs.dear_turns);
-  EXPECT_TRUE(costs.dear_text && costs.few_workgroups && costs.cheap_dispatches && costs.slow_fma && costs.plain_text);
+  EXPECT_TRUE(costs.accesses_by_lane && costs.subgroups_in_turn && costs.plain_arithmetic && costs.dear_text);
   EXPECT_FALSE(software.byte_offsets);
   EXPECT_EQ(software.work_budget_seconds, 0);
   PlanWants wants;

@@ -262,7 +262,7 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
 std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                  const LiveCount& count, Step step, int64_t per_group, int64_t times) {
   // A workgroup that finds nothing to do costs a GPU next to nothing.
-  const int64_t most = context.facts.costs.few_workgroups ? 4 : 4096;
+  const int64_t most = context.facts.costs.subgroups_in_turn ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
   // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
   const BufferSlice gate = buffers.Scratch(16);
@@ -299,16 +299,15 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
   const std::array<uint32_t, 3> groups = GroupGrid(context.facts, CeilDivide(count / tuning.width, chunk));
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
-  const bool dear_turns = context.facts.costs.dear_turns;
-  const bool unrolls =
-      dear_turns ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
+  const bool in_turn = context.facts.costs.subgroups_in_turn;
+  const bool unrolls = in_turn ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
   const bool whole = unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count;
   if (tuning.neighbours_in_turn) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);
   step.kernel.small_subgroups = tuning.small_subgroups;
   step.kernel.whole_items = whole ? tuning.items : 0;
-  step.kernel.one_item = !whole && !dear_turns && tuning.items == 1;
+  step.kernel.one_item = !whole && !in_turn && tuning.items == 1;
   return step;
 }
 

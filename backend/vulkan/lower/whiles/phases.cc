@@ -19,7 +19,7 @@ constexpr uint32_t kMostSubgroups = 64;
 uint32_t LoopPhaseWriter::SubgroupThatShuffles() const {
   const DeviceFacts& facts = context_.facts;
   const bool whole = program_.lanes % facts.subgroup_size == 0;
-  return facts.subgroup_shuffle && !facts.costs.values_in_memory && whole &&
+  return facts.subgroup_shuffle && !facts.costs.subgroups_in_turn && whole &&
                  program_.lanes <= kMostSubgroups * facts.subgroup_size
              ? facts.subgroup_size
              : 0;
