@@ -17,7 +17,7 @@ namespace matrix_types_test {
 DeviceFacts Units() {
   using enum ElementType;
   DeviceFacts facts = FullFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.vendor_id = 0x1002;
   facts.byte_offsets = facts.subgroup_shuffle = true;
   facts.subgroup_size = facts.matrix_lanes = 32;

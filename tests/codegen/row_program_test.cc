@@ -22,7 +22,7 @@ DeviceFacts LoopLimitFacts() {
 
 DeviceFacts GpuFacts() {
   DeviceFacts facts = LoopLimitFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.quirks = {};
   facts.subgroup_size = 32;
   facts.max_shared_bytes = 49152;
@@ -403,7 +403,7 @@ TEST(RowProgramTest, TilesOfWindowsMoveAndReadEachPlaceOnce) {
   // A step that is no multiple of the dilation shows other places.
   EXPECT_EQ(text(FullFacts(), "pad=2_2x2_2 rhs_dilate=2x2").find("uint move"), std::string::npos);
   DeviceFacts gpu = FullFacts();
-  TakeForGpu(gpu);
+  PretendGpu(gpu);
   EXPECT_NE(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos);
   gpu.busy_workgroups = 1 << 20;
   EXPECT_EQ(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos) << "too few invocations";

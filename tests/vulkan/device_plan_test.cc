@@ -754,7 +754,7 @@ TEST(KnownFaultsTest, WordsAreStoredInPairsButWhereTheHostThatRunsKernelsHasAvx5
   EXPECT_TRUE(StoresPairs(facts));
   facts.host_avx512 = true;
   EXPECT_FALSE(StoresPairs(facts));
-  TakeForGpu(facts);
+  PretendGpu(facts);
   EXPECT_TRUE(StoresPairs(facts));
   EXPECT_FALSE(PlanDevice(FakeGpu(), {})->facts.host_avx512);
 }
@@ -775,7 +775,7 @@ TEST(SoftwareDriverTest, ItsCostsAreItsOwnUnlessItIsTakenForAGpu) {
     EXPECT_TRUE(gpu.byte_offsets) << name;
     EXPECT_EQ(gpu.hardware_threads, software.hardware_threads) << name << ": it stays the host's processor";
   }
-  TakeForTheLeast(software);
+  PretendLeastDevice(software);
   EXPECT_EQ(software.costs, DeviceFacts::Costs());
   support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
   EXPECT_EQ(PlanDevice(support, {})->facts.costs, DeviceFacts::Costs());
