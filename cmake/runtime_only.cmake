@@ -1,4 +1,4 @@
-# -DVXLA_RUNTIME_ONLY=ON: libvxla_runtime alone, for a system that the compiler does not run on. Wanted: a C++20 compiler, the headers of fmt, xxHash and
+# -DVXLA_RUNTIME_ONLY=ON: libvxla_runtime alone, for a system that the compiler does not run on. Wanted: a C++20 compiler, the headers of fmt, SPIR-V, xxHash and
 # Vulkan, and VXLA_PROBES: embedded_probes.cc of a build of the same commit on any system. tools/windows.sh builds the DLL so.
 include(GNUInstallDirs)
 if(NOT EXISTS "${VXLA_PROBES}")
@@ -7,6 +7,8 @@ endif()
 find_package(Threads REQUIRED)
 find_path(VULKAN_INCLUDE_DIR vulkan/vulkan.h REQUIRED)
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_path(SPIRV_INCLUDE_DIR spirv/unified1/spirv.hpp REQUIRED)
+include_directories(SYSTEM ${SPIRV_INCLUDE_DIR})
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 add_library(fmt::fmt-header-only INTERFACE IMPORTED)
 target_include_directories(fmt::fmt-header-only INTERFACE ${FMT_INCLUDE_DIR} ${VULKAN_INCLUDE_DIR})

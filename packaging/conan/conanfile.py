@@ -27,7 +27,8 @@ class VxlaConan(ConanFile):
     def requirements(self):
         for needed in ("fmt/[>=9]", "shaderc/[>=2023]", "spirv-cross/[>=1.3]"):
             self.requires(needed)
-        for needed in ("nlohmann_json/[>=3.11]", "glm/[>=0.9.9]", "cli11/[>=2.1]", "libzip/[>=1.7]", "xxhash/[>=0.8]", "vulkan-headers/[>=1.3]"):
+        for needed in ("nlohmann_json/[>=3.11]", "glm/[>=0.9.9]", "cli11/[>=2.1]", "libzip/[>=1.7]", "xxhash/[>=0.8]", "vulkan-headers/[>=1.3]",
+                       "spirv-headers/[>=1.3]"):
             self.requires(needed, visible=False)
 
     def layout(self):

@@ -19,3 +19,4 @@ cli11/2.1.2
 libzip/1.7.3
 xxhash/0.8.1
 vulkan-headers/1.3.239
+spirv-headers/1.3.239
