@@ -29,7 +29,7 @@ struct SumCase {
 
 const SumCase kCases[] = {
     {"Elements", "[12]", "[600]", "[600]", std::string(kElements), -2, 17},
-    {"OneElement", "[1]", "[5000]", "[5000]", std::string(kElements), 0, 1},
+    {"OneElement", "[1]", "[900]", "[900]", std::string(kElements), 0, 1},
     {"Pairs", "[5,9]", "[90,2]", "[90]",
      "update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={1,0}, index_vector_dim=1", -1,
      10},
@@ -64,6 +64,14 @@ bool Sorts(Client& client, const Module& module) {
 }
 bool Sorts(const Module& module) { return Sorts(*DeviceClient(ModesToRun()[0]), module); }
 
+// Zeros for what the device's additions may take for zeros.
+void DropDenormals(Literal& literal) {
+  if (!DeviceClient(ModesToRun()[0])->device().facts().quirks.flushes_f32_denormals) return;
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    if (std::abs(literal.GetDouble(i)) < std::numeric_limits<float>::min()) literal.SetDouble(i, 0);
+  }
+}
+
 class ScatterSumsTest : public ::testing::TestWithParam<SumCase> {};
 
 TEST_P(ScatterSumsTest, AreTheReferencesAndNotSorted) {
@@ -77,6 +85,7 @@ TEST_P(ScatterSumsTest, AreTheReferencesAndNotSorted) {
       SCOPED_TRACE(fmt::format("{} {}", ElementTypeName(type), static_cast<int>(fill)));
       std::vector<Literal> arguments = RandomArguments(*module, 5, fill);
       arguments[1] = Indices(arguments[1].shape(), c.low, c.count);
+      for (const size_t k : {0, 2}) DropDenormals(arguments[k]);
       RunBoth(text, arguments);
     }
   }
@@ -268,8 +277,8 @@ TEST(FixedSumsTest, KnownRangesTakeOneInteger) {
   takes("f32", "copy(k)", "s64[24]");  // and infinities
   takes("f16", "copy(x)", "s64[24]");
   takes("f16", "multiply(x, q)", "s64[24]");
-  takes("bf16", "copy(x)", "s64[96]");  // 254 exponents by 41 bits
-  takes("f32", "copy(x)", "s64[132]");  // by 26
+  takes("bf16", "copy(x)", "s64[108]");  // 254 exponents by 36
+  takes("f32", "copy(x)", "s64[132]");   // by 26, and infinities
   takes("f32", "multiply(x, k)", "s64[132]");
 }
 
@@ -283,7 +292,7 @@ TEST(FixedSumsTest, OthersAreSorted) {
         "ROOT r = {0}{1} scatter(p, i, u), update_window_dims={{{4}}}, inserted_window_dims={{0}}, "
         "scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=f }}",
         type, array, window, operation, window.empty() ? "" : "1");
-    return ScattersIn(text).front() == "sort";
+    return std::ranges::count(ScattersIn(text), "sort") == 1;
   };
   EXPECT_FALSE(sorts("f32", "[500]", ""));
   EXPECT_TRUE(sorts("f32", "[5000]", ""));
@@ -342,21 +351,21 @@ TEST(FixedSumsTest, BranchesAndSharedIndices) {
     for (int k = 0; k < arrays; ++k) {
       scatters += fmt::format(
           "u{0} = f32[500] slice(u), slice={{[{2}:{3}]}}\n"
-          "r{0} = f32[400] scatter(p, i, u{0}), {1}, to_apply=f\n",
+          "r{0} = f32[2000] scatter(p, i, u{0}), {1}, to_apply=f\n",
           k, kElements, k, k + 500);
       all += fmt::format("{}r{}", k == 0 ? "" : ", ", k);
-      shapes += k == 0 ? "f32[400]" : ", f32[400]";
+      shapes += k == 0 ? "f32[2000]" : ", f32[2000]";
     }
     return fmt::format(
         "f {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }}\n"
-        "yes {{ t = (f32[400], s32[500], f32[600]) parameter(0)  p = f32[400] get-tuple-element(t), index=0\n"
+        "yes {{ t = (f32[2000], s32[500], f32[600]) parameter(0)  p = f32[2000] get-tuple-element(t), index=0\n"
         "i = s32[500] get-tuple-element(t), index=1  u = f32[600] get-tuple-element(t), index=2\n{0}"
         "ROOT r = ({2}) tuple({1}) }}\n"
-        "no {{ t = (f32[400], s32[500], f32[600]) parameter(0)  p = f32[400] get-tuple-element(t), index=0\n"
+        "no {{ t = (f32[2000], s32[500], f32[600]) parameter(0)  p = f32[2000] get-tuple-element(t), index=0\n"
         "ROOT r = ({2}) tuple({3}) }}\n"
-        "ENTRY e {{ p = f32[400] parameter(0)  i = s32[500] parameter(1)  u = f32[600] parameter(2)  b = pred[] "
+        "ENTRY e {{ p = f32[2000] parameter(0)  i = s32[500] parameter(1)  u = f32[600] parameter(2)  b = pred[] "
         "parameter(3)\n"
-        "t = (f32[400], s32[500], f32[600]) tuple(p, i, u)\n"
+        "t = (f32[2000], s32[500], f32[600]) tuple(p, i, u)\n"
         "ROOT c = ({2}) conditional(b, t, t), true_computation=yes, false_computation=no }}",
         scatters, all, shapes, [&] {
           std::string same = "p";
@@ -368,7 +377,7 @@ TEST(FixedSumsTest, BranchesAndSharedIndices) {
   EXPECT_EQ(std::ranges::count(ScattersIn(text(3)), "sort"), 1);
   for (const bool branch : {true, false}) {
     std::vector<Literal> arguments = RandomArguments(*ParseModule(text(1)), 9);
-    arguments[1] = Indices(arguments[1].shape(), -6, 417);
+    arguments[1] = Indices(arguments[1].shape(), -6, 2017);
     arguments[3] = Literal::ScalarInt(kPred, branch ? 1 : 0);
     RunBoth(text(1), arguments);
   }

@@ -235,11 +235,13 @@ std::optional<FixedSum> IntegersOf(const Instruction& scatter) {
   return FixedSumOf(*scatter.operand(2), form.can_overlap ? updates.ElementCount() : form.count);
 }
 
-// Whether it takes less time than to sort the updates, in bytes of traffic. Sorts take so much for each window: on an
-// H100 2^24 keys take 1.31 ms, at 3.3 TB/s. Integers are filled, changed and read, and atomics of one address wait for
-// each other, a ns each. What a sort takes at least, and atomics: not measured yet.
+// Whether it takes less time than to sort the updates, in bytes that a GPU moves meanwhile. Sorts take so much for each
+// window (on an H100 2^24 keys take 1.31 ms, at 3.3 TB/s), and at least a dispatch more. Integers are filled, changed
+// and read, and atomics of one address wait for each other, a ns each. Dispatches and atomics: not measured yet.
+// Software drivers have no dear dispatches, so arrays that are larger than a sort's share may have cost so little
+// alone.
 bool IsSoonerAsIntegers(const Instruction& scatter, const FixedSum& sum, int64_t sharing) {
-  constexpr int64_t kSort = 1 << 18, kSortOfWindow = 400, kUpdateInOrder = 8;
+  constexpr int64_t kSmall = 1 << 18, kDispatch = 1 << 23, kSortOfWindow = 400, kUpdateInOrder = 8;
   constexpr int64_t kAtomic = 2 * 16, kAtomicWait = 2 * 3300, kInteger = 2 * 8;
   constexpr int64_t kMostIntegers = int64_t{1} << 30, kLongWindow = 16;  // scatter_form.cc
   constexpr int64_t kMostPerUpdate = 64;
@@ -248,9 +250,9 @@ bool IsSoonerAsIntegers(const Instruction& scatter, const FixedSum& sum, int64_t
   const int64_t updates = scatter.operand(2)->shape().ElementCount();
   if (sum.sum == kS32) return elements <= kMostPerUpdate * updates;
   if (std::max(elements * sum.places(), updates) > kMostIntegers || updates > kLongWindow * count) return false;
-  const int64_t as_integers =
-      std::max(kAtomic * updates, kAtomicWait * (updates / elements)) + kInteger * sum.places() * elements;
-  return as_integers <= (kSort + kSortOfWindow * count) / sharing + kUpdateInOrder * updates;
+  const int64_t in_order = kSortOfWindow / sharing * count + kUpdateInOrder * updates;
+  return kAtomic * updates + kInteger * sum.places() * elements <= kSmall + in_order &&
+         kAtomicWait * (updates / elements) <= kDispatch + in_order;
 }
 
 // A scatter of integers, whose updates need no order.
