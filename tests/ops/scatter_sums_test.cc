@@ -77,6 +77,7 @@ class ScatterSumsTest : public ::testing::TestWithParam<SumCase> {};
 TEST_P(ScatterSumsTest, AreTheReferencesAndNotSorted) {
   const SumCase& c = GetParam();
   for (const ElementType type : {kF32, kBF16, kF16, kF8E5M2, kF8E4M3FN, kF8E4M3FNUZ, kF4E2M1FN}) {
+    if (BitWidth(type) < 16 && c.name != "Elements") continue;
     const std::string text = ProgramOf(c, ElementTypeName(type));
     const auto module = ParseModule(text);
     ASSERT_NE(module, nullptr);
