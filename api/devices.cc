@@ -29,7 +29,7 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
   VXLA_ASSIGN_OR_RETURN(DeviceFacts facts, vulkan::GenericFactsOf(mode, wanted.device));
-  if (wanted.same_bits) vulkan::TakeForTheLeast(facts);
+  if (wanted.same_bits) vulkan::PretendLeastDevice(facts);
   return std::shared_ptr<Device>(vulkan::MakeTarget(facts, mode, options));
 }
 

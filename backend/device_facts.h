@@ -187,30 +187,23 @@ struct DeviceFacts {
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
 
-  // What things cost kernels, where lowerings weigh one form against another. These are GPUs'; those of drivers that
-  // run kernels on the host's processor are set in backend/vulkan/drivers/software/software_driver.h and nowhere else.
+  // What things cost kernels, where lowerings weigh one form against another: questions that do not follow from each
+  // other. A class of devices is a row of answers; these are GPUs', and known drivers have theirs where they are known
+  // (backend/vulkan/drivers).
   struct Costs {
-    // A load or store goes lane by lane and takes a lane as long for 32 bytes of neighbours as for one element, so an
-    // invocation takes neighbours; that lanes side by side do gains nothing.
+    // How lanes reach memory: a load or store goes lane by lane and takes a lane as long for 32 bytes of neighbours as
+    // for one element, so an invocation takes neighbours; that lanes side by side do gains nothing.
     bool accesses_by_lane = false;
-    // An invocation's values lie in memory, where many of them take no registers from the other subgroups.
-    bool values_in_memory = false;
-    // Shared memory is memory as any other, and a barrier makes each subgroup stop and put all its values by: what a
-    // subgroup or an invocation does alone is cheaper.
-    bool dear_barriers = false;
-    // A turn of a loop takes about as long as an access.
-    bool dear_turns = false;
-    // What is written out takes longer to compile than small work earns.
+    // How subgroups run: a few threads run them one after another. Their values lie in memory, where many of them take
+    // no registers from others. At a barrier each stops and puts all its values by, shared memory is memory as any
+    // other, and a turn of a loop takes about as long as an access. A few workgroups keep such a device busy, each more
+    // costs as much as a turn though it find nothing to do, and a dispatch costs less than what would spare it.
+    bool subgroups_in_turn = false;
+    // What arithmetic is quick: fma, isnan, f16 in pairs and one test for several values, which GPUs have instructions
+    // for, take no less time than the text without.
+    bool plain_arithmetic = false;
+    // What compiling costs: text that is written out takes longer to compile than small work earns.
     bool dear_text = false;
-    // A few workgroups keep it busy, and each more costs as much as a turn of a loop, though it find nothing to do.
-    bool few_workgroups = false;
-    // A dispatch costs less than what would spare it.
-    bool cheap_dispatches = false;
-    // A product and a sum of f32 take less time than fma.
-    bool slow_fma = false;
-    // isnan, f16 in pairs and one test for several values, which GPUs have instructions for, take no less time than the
-    // text without.
-    bool plain_text = false;
     // A kernel copies much memory several times as fast as the driver's copy of buffers does.
     bool slow_copies = false;
     // A barrier of all workgroups costs nothing: for tests.

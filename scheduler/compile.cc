@@ -202,10 +202,10 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
   TargetInfo target;
-  target.cheap_dispatches = facts.costs.cheap_dispatches;
+  target.cheap_dispatches = facts.costs.subgroups_in_turn;
   target.accesses_by_lane = facts.costs.accesses_by_lane;
   // Where barriers are dear, memory is as fast as what holds it back.
-  if (!facts.costs.dear_barriers && !facts.same_bits) {
+  if (!facts.costs.subgroups_in_turn && !facts.same_bits) {
     target.attention_min_scores = 1 << 16;
     target.free_dot_algorithms = true;
     // Lanes of a subgroup share a row; a kernel of its own reads each operand less often, but writes and reads the

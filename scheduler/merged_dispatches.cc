@@ -307,7 +307,7 @@ class LoopMerger {
 
 bool MergesDispatches(const DeviceFacts& facts, BindingMode bindings) {
   // What finds the piece that a workgroup belongs to would cost more than a dispatch.
-  if (facts.costs.cheap_dispatches) return false;
+  if (facts.costs.subgroups_in_turn) return false;
   return bindings == BindingMode::kAddresses || (facts.buffer_arrays && facts.max_storage_buffers > 1);
 }
 

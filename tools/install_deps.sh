@@ -9,7 +9,7 @@ build=(
   g++ cmake ninja-build
   libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack3
   # Vulkan: headers, loader, shader compiler, reflection, the software driver
-  libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
+  libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-headers spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
   # examples: the renderer's shaders, what reads JSON and writes pictures
   glslang-tools python3 python3-numpy
 )

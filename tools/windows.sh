@@ -12,7 +12,7 @@ targets="vxla vxla_probes vxla_runtime_static bundle_bits"
 [ -n "${VXLA_WINDOWS_BUILT:-}" ] || VXLA_TARGETS=$targets tools/build.sh "$build" -DVXLA_BUILD_TESTS=ON
 # Headers of this system that are the same on each: the C library's beside them are not to be found.
 mkdir -p "$out/include"
-for header in fmt vulkan vk_video xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
+for header in fmt spirv vulkan vk_video xxhash.h; do ln -sfn "/usr/include/$header" "$out/include/$header"; done
 launcher=()
 if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 cmake -S . -B "$out" -G Ninja "${launcher[@]}" -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_CXX_COMPILER="$cxx" \

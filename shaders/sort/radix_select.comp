@@ -16,7 +16,7 @@
 // add_count(i, n), load_state(i), store_state(i, n), load_part(i), store_part(i, n), Key, NO_KEY (all zeros),
 // load_key(i) and store_key(i, key) of a state, SET_DIGIT(key, digit), MATCHES(key, known), KEY_WORD(key), MASKED(key), Item,
 // key_of(Item), before(Key, Key), read_item(row, place in the row), GROUP, READ_GROUP and EACH_ITEM as for
-// sort/radix_chunks.comp (phases 0 and 1), EACH and emit_item(row, place in the row of the result, Item) (phase 2).
+// software/radix_chunks.comp (phases 0 and 1), EACH and emit_item(row, place in the row of the result, Item) (phase 2).
 #include "generated"
 
 #define STATE_WORDS (KEY_WORDS + 1u)

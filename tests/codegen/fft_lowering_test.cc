@@ -23,7 +23,7 @@ using Kind = FftTable::Kind;
 
 DeviceFacts Gpu() {
   DeviceFacts facts = FullFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.max_shared_bytes = 49152;
   facts.max_workgroup_invocations = 1024;
   facts.max_workgroup_size = {1024, 1024, 64};

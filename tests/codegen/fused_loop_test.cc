@@ -171,7 +171,7 @@ TEST(FusedLoopTest, CostsShapeKernelsAndNotTheKindOfDevice) {
 
 TEST(FusedLoopTest, MoreThanOneRowOfGroupsCoversEveryElement) {
   DeviceFacts facts = FullFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.max_group_count = {65535, 65535, 65535};
   const int64_t count = int64_t{300} << 20;
   const auto steps =

@@ -8,7 +8,7 @@ namespace late_folds_test {
 
 using spirv::Words;
 
-constexpr uint32_t kLogicalOr = 166;
+constexpr uint32_t OpLogicalOr = 166;
 
 // A kernel as bundles hold it, valid before and after.
 Words Folded(const std::string& main_body) {
@@ -25,43 +25,43 @@ uint32_t LastOperand(const Words& words, uint32_t op) {
     if (each.op() == op) id = each.words.back();
   }
   for (const spirv::Instruction& each : spirv::Read(words)) {
-    if (each.op() == spirv::kConstant && each.words[2] == id) value = each.words[3];
+    if (each.op() == spirv::OpConstant && each.words[2] == id) value = each.words[3];
   }
   return value;
 }
 
 TEST(LateFoldsTest, AChoiceOfTruthValuesIsAnOr) {
   const Words words = Folded("bool a = data[0] > 3u, b = data[1] > 4u;\ndata[2] = (a ? a : b) ? 7u : 9u;");
-  EXPECT_EQ(CountOf(words, kLogicalOr), 1);
-  EXPECT_EQ(CountOf(words, spirv::kSelect), 1);
+  EXPECT_EQ(CountOf(words, OpLogicalOr), 1);
+  EXPECT_EQ(CountOf(words, spirv::OpSelect), 1);
 }
 
 TEST(LateFoldsTest, TheLargerOfAValueAndALowConstantIsTheValue) {
   const Words low = Folded("if (max(data[0], 5u) > 7u) data[1] = 9u;");
-  EXPECT_EQ(CountOf(low, spirv::kExtInst), 0);
-  EXPECT_EQ(LastOperand(low, spirv::kUGreaterThan), 7u);
+  EXPECT_EQ(CountOf(low, spirv::OpExtInst), 0);
+  EXPECT_EQ(LastOperand(low, spirv::OpUGreaterThan), 7u);
   const Words high = Folded("if (max(data[0], 8u) > 7u) data[1] = data[2];");
-  EXPECT_EQ(CountOf(high, spirv::kExtInst), 1);
+  EXPECT_EQ(CountOf(high, spirv::OpExtInst), 1);
 }
 
 TEST(LateFoldsTest, ConstantsOfSumsStandLastAndOnce) {
   const Words words = Folded("data[0] = ((data[1] + 3u) * 4u + data[2] + 5u) << 2;");
-  EXPECT_EQ(CountOf(words, spirv::kIAdd), 2);
-  EXPECT_EQ(LastOperand(words, spirv::kIAdd), (3u * 4u + 5u) << 2);
+  EXPECT_EQ(CountOf(words, spirv::OpIAdd), 2);
+  EXPECT_EQ(LastOperand(words, spirv::OpIAdd), (3u * 4u + 5u) << 2);
 }
 
 TEST(LateFoldsTest, WhatIsTakenAwayIsAdded) {
   const Words words = Folded("data[0] = data[1] - (data[2] > 3u ? 7u : 2u);");
-  EXPECT_EQ(CountOf(words, spirv::kISub), 0);
-  EXPECT_EQ(CountOf(words, spirv::kIAdd), 1);
-  EXPECT_EQ(LastOperand(words, spirv::kSelect), 0u - 2u);
+  EXPECT_EQ(CountOf(words, spirv::OpISub), 0);
+  EXPECT_EQ(CountOf(words, spirv::OpIAdd), 1);
+  EXPECT_EQ(LastOperand(words, spirv::OpSelect), 0u - 2u);
 }
 
 // A sum that others read too stays, and with it its name and decorations.
 TEST(LateFoldsTest, WhatOthersReadStays) {
   const Words words = Folded("uint x = data[1] + 3u;\ndata[0] = x * 4u;\ndata[2] = x;");
-  EXPECT_EQ(CountOf(words, spirv::kIAdd), 1);
-  EXPECT_EQ(CountOf(words, spirv::kIMul), 1);
+  EXPECT_EQ(CountOf(words, spirv::OpIAdd), 1);
+  EXPECT_EQ(CountOf(words, spirv::OpIMul), 1);
 }
 
 }  // namespace late_folds_test

@@ -17,7 +17,7 @@ namespace matrix_types_test {
 DeviceFacts Units() {
   using enum ElementType;
   DeviceFacts facts = FullFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.vendor_id = 0x1002;
   facts.byte_offsets = facts.subgroup_shuffle = true;
   facts.subgroup_size = facts.matrix_lanes = 32;
@@ -49,7 +49,7 @@ std::vector<std::vector<uint32_t>> ComponentsOf(const std::vector<uint32_t>& wor
   for (auto at = instructions.begin(); at != instructions.end(); ++at) {
     if (at->op() != spirv::kTypeCooperativeMatrix) continue;
     const auto declares = [&](const spirv::Instruction& i) {
-      return (i.op() == spirv::kTypeInt || i.op() == spirv::kTypeFloat) && i.words[1] == at->words[2];
+      return (i.op() == spirv::OpTypeInt || i.op() == spirv::OpTypeFloat) && i.words[1] == at->words[2];
     };
     const auto component = std::find_if(instructions.begin(), at, declares);
     EXPECT_NE(component, at);
@@ -68,19 +68,19 @@ std::vector<std::vector<uint32_t>> ComponentsOf(const std::vector<uint32_t>& wor
 }
 
 TEST(MatrixTypesTest, ComponentsAreTypes) {
-  using spirv::kTypeFloat;
-  using spirv::kTypeInt;
   using spirv::Make;
+  using spirv::OpTypeFloat;
+  using spirv::OpTypeInt;
   struct Case {
     const char *type, *result;
     std::vector<uint32_t> term, sum;
     std::vector<uint32_t> capabilities;
   };
   for (const Case& c : std::vector<Case>{
-           {"f16", "f16", Make(kTypeFloat, {0, 16}).words, Make(kTypeFloat, {0, 32}).words, {6022, 9}},
-           {"bf16", "f32", Make(kTypeFloat, {0, 16, 0}).words, Make(kTypeFloat, {0, 32}).words, {6022, 5116, 5118}},
-           {"s8", "s32", Make(kTypeInt, {0, 8, 1}).words, Make(kTypeInt, {0, 32, 1}).words, {6022, 39}},
-           {"u8", "u32", Make(kTypeInt, {0, 8, 0}).words, Make(kTypeInt, {0, 32, 0}).words, {6022, 39}}}) {
+           {"f16", "f16", Make(OpTypeFloat, {0, 16}).words, Make(OpTypeFloat, {0, 32}).words, {6022, 9}},
+           {"bf16", "f32", Make(OpTypeFloat, {0, 16, 0}).words, Make(OpTypeFloat, {0, 32}).words, {6022, 5116, 5118}},
+           {"s8", "s32", Make(OpTypeInt, {0, 8, 1}).words, Make(OpTypeInt, {0, 32, 1}).words, {6022, 39}},
+           {"u8", "u32", Make(OpTypeInt, {0, 8, 0}).words, Make(OpTypeInt, {0, 32, 0}).words, {6022, 39}}}) {
     const std::vector<uint32_t> words = ModuleOf(c.type, c.result);
     const auto components = ComponentsOf(words);
     EXPECT_EQ(components.size(), 3u) << c.type;  // of both terms and of sums
@@ -115,7 +115,7 @@ std::vector<uint32_t> GroupModuleOf(const std::string& text, BindingMode mode) {
   return compiled.ok() ? *compiled : std::vector<uint32_t>();
 }
 
-size_t CountOf(const std::vector<uint32_t>& words, spirv::Op op) {
+size_t CountOf(const std::vector<uint32_t>& words, uint32_t op) {
   return static_cast<size_t>(
       std::ranges::count_if(spirv::Read(words), [op](const spirv::Instruction& each) { return each.op() == op; }));
 }
@@ -179,9 +179,9 @@ ENTRY e { a = bf16[80,96] parameter(0)  b = bf16[72,96] parameter(1)
     size_t at = 0, first_matrix = 0, last_size = 0;
     for (const spirv::Instruction& each : spirv::Read(compiled)) {
       ++at;
-      if (each.op() == spirv::kFunction) functions.push_back(each.words[2]);
-      if (each.op() == spirv::kExecutionModeId) sizes.assign(each.words.begin() + 3, each.words.end());
-      if (each.op() == spirv::kSpecConstant && std::ranges::find(sizes, each.words[2]) != sizes.end()) last_size = at;
+      if (each.op() == spirv::OpFunction) functions.push_back(each.words[2]);
+      if (each.op() == spirv::OpExecutionModeId) sizes.assign(each.words.begin() + 3, each.words.end());
+      if (each.op() == spirv::OpSpecConstant && std::ranges::find(sizes, each.words[2]) != sizes.end()) last_size = at;
       if (each.op() == spirv::kTypeCooperativeMatrix && first_matrix == 0) first_matrix = at;
       if (each.op() == spirv::kCooperativeMatrixPerElementOp) applied = each.words;
     }

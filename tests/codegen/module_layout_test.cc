@@ -54,7 +54,7 @@ TEST(ModuleLayoutTest, RejectsDescriptorsThatTheLayoutLacks) {
             "kernel negate: its module has descriptor binding 2, 1 is the last");
   constexpr uint32_t kDescriptorSet = 34;
   for (size_t at = spirv::kHeaderWords; at < words.size(); at += words[at] >> 16)
-    if ((words[at] & 0xffffu) == spirv::kDecorate && words[at + 2] == kDescriptorSet) words[at + 3] = 1;
+    if ((words[at] & 0xffffu) == spirv::OpDecorate && words[at + 2] == kDescriptorSet) words[at + 3] = 1;
   EXPECT_EQ(Refusal(words, 2, BindingMode::kDescriptors),
             "kernel negate: its module has descriptor set 1, 0 is the last");
 }
@@ -63,7 +63,7 @@ TEST(ModuleLayoutTest, RejectsAModuleWithoutItsEntryPoint) {
   for (const bool renamed : {true, false}) {
     std::vector<uint32_t> words = ModuleUnder(BindingMode::kDescriptors);
     for (size_t at = spirv::kHeaderWords; at < words.size(); at += words[at] >> 16)
-      if ((words[at] & 0xffffu) == spirv::kEntryPoint) words[at + (renamed ? 3 : 1)] ^= 1;
+      if ((words[at] & 0xffffu) == spirv::OpEntryPoint) words[at + (renamed ? 3 : 1)] ^= 1;
     EXPECT_EQ(Refusal(words, 2, BindingMode::kDescriptors),
               "kernel negate: its module has no compute shader named main");
   }

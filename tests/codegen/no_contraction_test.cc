@@ -26,7 +26,7 @@ Loose LooseIn(const std::vector<uint32_t>& words) {
     if (op == 71 && words[at + 2] == 42) {
       EXPECT_TRUE(decorated.insert(words[at + 1]).second) << "decorated twice";
     }
-    const bool fused = op == spirv::kExtInst && words[at + 4] == 50;
+    const bool fused = op == spirv::OpExtInst && words[at + 4] == 50;
     const bool rounds =
         fused || op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
     if (rounds && !decorated.contains(words[at + 2])) ++loose.floats;
@@ -94,8 +94,8 @@ TEST(NoContractionTest, OptimizedModulesRoundInUnrolledLoopsAsInTheText) {
     return counted;
   };
   const std::vector<uint32_t> words = Optimized(WithoutContraction(Compiled(statement, FullFacts())), {});
-  EXPECT_EQ(count(words, spirv::kFMul), 8);  // neither a loop nor fma
-  EXPECT_EQ(count(words, spirv::kFAdd), 8);
+  EXPECT_EQ(count(words, spirv::OpFMul), 8);  // neither a loop nor fma
+  EXPECT_EQ(count(words, spirv::OpFAdd), 8);
   EXPECT_EQ(LooseIn(words).floats, 0);
   ExpectValid(words, statement);
 }

@@ -11,7 +11,7 @@ namespace {
 
 DeviceFacts Gpu() {
   DeviceFacts facts = FullFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.division_f32 = DeviceFacts::Division::kCorrected;
   facts.fused_multiply_add = facts.native_f16 = facts.byte_offsets = true;
   return facts;

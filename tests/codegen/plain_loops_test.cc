@@ -10,20 +10,20 @@ namespace plain_loops_test {
 
 using spirv::Block;
 using spirv::Instruction;
-using spirv::kAccessChain;
-using spirv::kBranchConditional;
-using spirv::kLabel;
-using spirv::kLoopMerge;
-using spirv::kPhi;
-using spirv::kReturn;
-using spirv::kSwitch;
-using spirv::kVariable;
+using spirv::OpAccessChain;
+using spirv::OpBranchConditional;
+using spirv::OpLabel;
+using spirv::OpLoopMerge;
+using spirv::OpPhi;
+using spirv::OpReturn;
+using spirv::OpSwitch;
+using spirv::OpVariable;
 using spirv::Words;
 
 std::vector<Block> BlocksOf(const Words& words) {
   const spirv::Instructions instructions = spirv::Read(words);
   size_t at = 0;
-  while (instructions[at].op() != kLabel) ++at;
+  while (instructions[at].op() != OpLabel) ++at;
   return spirv::TakeBlocks(instructions, &at);
 }
 const Block& BlockOf(const std::vector<Block>& blocks, uint32_t label) {
@@ -47,7 +47,7 @@ int FullContinues(const Words& words) {
   int count = 0;
   for (const Block& block : blocks) {
     for (const Instruction& instruction : block.body) {
-      if (instruction.op() == kLoopMerge) count += BlockOf(blocks, instruction.words[2]).body.size() > 1;
+      if (instruction.op() == OpLoopMerge) count += BlockOf(blocks, instruction.words[2]).body.size() > 1;
     }
   }
   return count;
@@ -60,11 +60,11 @@ constexpr char kNested[] =
 TEST(PlainLoopsTest, ContinueBlocksAreEmptyAndWhatIsHandedOnLiesInVariables) {
   Words before;
   const Words after = PlainOf(kNested, &before);
-  EXPECT_EQ(CountOf(before, kLoopMerge), 2);
-  EXPECT_EQ(CountOf(after, kLoopMerge), 2);
-  EXPECT_EQ(CountOf(before, kPhi), 5);
-  EXPECT_EQ(CountOf(after, kPhi), 0);
-  EXPECT_EQ(CountOf(after, kVariable) - CountOf(before, kVariable), 5);
+  EXPECT_EQ(CountOf(before, OpLoopMerge), 2);
+  EXPECT_EQ(CountOf(after, OpLoopMerge), 2);
+  EXPECT_EQ(CountOf(before, OpPhi), 5);
+  EXPECT_EQ(CountOf(after, OpPhi), 0);
+  EXPECT_EQ(CountOf(after, OpVariable) - CountOf(before, OpVariable), 5);
   EXPECT_EQ(FullContinues(before), 2);
   EXPECT_EQ(FullContinues(after), 0);
 }
@@ -76,8 +76,8 @@ TEST(PlainLoopsTest, TheTestAfterATurnLeavesTheContinueBlock) {
       "uint i = 0u, s = 1u;\ndo {\n  if (data[i] > 3u) { data[i + 1u] = s; s += data[i + 2u] * 3u; }\n  ++i;\n"
       "} while (i < data[0]);\ndata[1] = s;",
       &before);
-  EXPECT_EQ(CountOf(before, kLoopMerge), 1);
-  EXPECT_EQ(CountOf(after, kLoopMerge), 1);
+  EXPECT_EQ(CountOf(before, OpLoopMerge), 1);
+  EXPECT_EQ(CountOf(after, OpLoopMerge), 1);
   EXPECT_EQ(FullContinues(before), 1);
   EXPECT_EQ(FullContinues(after), 0);
 }
@@ -91,7 +91,7 @@ TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
     int count = 0;
     for (const Block& block : BlocksOf(after)) {
       for (const Instruction& instruction : block.body)
-        count += instruction.op() == kLoopMerge && instruction.words[3] == 2 ? 1 : 0;
+        count += instruction.op() == OpLoopMerge && instruction.words[3] == 2 ? 1 : 0;
     }
     return count;
   };
@@ -109,8 +109,8 @@ TEST(PlainLoopsTest, LoopsThatAreLeftHideTheirStart) {
     int count = 0;
     std::set<uint32_t> constants;
     for (const Instruction& each : instructions) {
-      if (each.op() == spirv::kConstant) constants.insert(each.words[2]);
-      count += each.op() == spirv::kStore && constants.contains(each.words[2]) ? 1 : 0;
+      if (each.op() == spirv::OpConstant) constants.insert(each.words[2]);
+      count += each.op() == spirv::OpStore && constants.contains(each.words[2]) ? 1 : 0;
     }
     return count;
   };
@@ -125,8 +125,8 @@ TEST(PlainLoopsTest, TheNumberOfAWorkgroupIsABuiltIn) {
   const auto numbers = [](const Words& words) {
     int count = 0;
     for (const Instruction& each : spirv::Read(words))
-      count +=
-          each.op() == spirv::kDecorate && each.words[2] == spirv::kBuiltIn && each.words[3] == spirv::kWorkgroupId;
+      count += each.op() == spirv::OpDecorate && each.words[2] == spirv::DecorationBuiltIn &&
+               each.words[3] == spirv::BuiltInWorkgroupId;
     return count;
   };
   const Words words = Optimized(CompileMain(kNested), {});
@@ -139,11 +139,11 @@ TEST(PlainLoopsTest, LongLoopsAreTheDriversToJudge) {
   Words before =
       Optimized(CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) s += data[i];\ndata[1] = s;"), {});
   for (size_t at = 5; at < before.size(); at += before[at] >> 16) {
-    if ((before[at] & 0xffffu) == kLoopMerge) before[at + 3] = 1;
+    if ((before[at] & 0xffffu) == OpLoopMerge) before[at + 3] = 1;
   }
   const auto hint = [](const Words& words) {
     for (const Instruction& each : spirv::Read(words)) {
-      if (each.op() == kLoopMerge) return each.words[3];
+      if (each.op() == OpLoopMerge) return each.words[3];
     }
     return ~0u;
   };
@@ -159,7 +159,7 @@ TEST(PlainLoopsTest, LoopsWithSeveralEndsStay) {
       "uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) {\n  if (data[i] > 3u) { data[1] = i; continue; }\n"
       "  if (data[i] > 2u) { data[2] = i; continue; }\n  s += data[i + 1u];\n  data[3] = s;\n}\ndata[1] = s;",
       &before);
-  EXPECT_EQ(CountOf(after, kLoopMerge), 1);
+  EXPECT_EQ(CountOf(after, OpLoopMerge), 1);
   EXPECT_EQ(FullContinues(after), FullContinues(before));
 }
 
@@ -167,10 +167,10 @@ TEST(PlainLoopsTest, AnEarlyEndIsAReturn) {
   Words before;
   const Words after =
       PlainOf("if (data[0] >= 3u) return;\ndata[1] = 7u;\nif (data[2] < 3u) return;\ndata[3] = 8u;", &before);
-  EXPECT_EQ(CountOf(before, kSwitch), 1);
-  EXPECT_EQ(CountOf(before, kReturn), 1);
-  EXPECT_EQ(CountOf(after, kSwitch), 0);
-  EXPECT_EQ(CountOf(after, kReturn), 3);
+  EXPECT_EQ(CountOf(before, OpSwitch), 1);
+  EXPECT_EQ(CountOf(before, OpReturn), 1);
+  EXPECT_EQ(CountOf(after, OpSwitch), 0);
+  EXPECT_EQ(CountOf(after, OpReturn), 3);
 }
 
 // Where the body or the rest would follow behind an `else`, which readers turn, the opposite is asked.
@@ -184,7 +184,7 @@ TEST(PlainLoopsTest, ConditionsAskWhatNeedsNoTurning) {
   auto loop_ends_first = [](const Words& words) {
     for (const Block& block : BlocksOf(words)) {
       const Instruction& merge = block.body[block.body.size() > 1 ? block.body.size() - 2 : 0];
-      if (merge.op() == kLoopMerge) return block.body.back().words[2] == merge.words[1];
+      if (merge.op() == OpLoopMerge) return block.body.back().words[2] == merge.words[1];
     }
     return false;
   };
@@ -199,13 +199,13 @@ TEST(PlainLoopsTest, ABufferIsFoundOnce) {
     int count = 0;
     for (const Block& block : BlocksOf(words)) {
       for (const Instruction& instruction : block.body)
-        count += instruction.op() == kAccessChain && instruction.words.size() == 6;
+        count += instruction.op() == OpAccessChain && instruction.words.size() == 6;
     }
     return count;
   };
   EXPECT_EQ(from_variables(before), 3);
   EXPECT_EQ(from_variables(after), 0);
-  EXPECT_EQ(CountOf(after, kAccessChain), 4);
+  EXPECT_EQ(CountOf(after, OpAccessChain), 4);
 }
 
 // Loops around others are unrolled too, and no array that they index is left.
@@ -218,8 +218,8 @@ TEST(OptimizedTest, UnrollsLoopsAroundLoops) {
           "    [[unroll]] for (uint j = 0u; j < 4u; ++j) data[data[40u] + 4u * p + j] = held[4u * p + j];\n  }\n}",
           "#extension GL_EXT_control_flow_attributes : require\n"),
       {});
-  EXPECT_EQ(CountOf(words, kLoopMerge), 0);
-  EXPECT_EQ(CountOf(words, kVariable), 1) << "the buffer";
+  EXPECT_EQ(CountOf(words, OpLoopMerge), 0);
+  EXPECT_EQ(CountOf(words, OpVariable), 1) << "the buffer";
 }
 
 }  // namespace plain_loops_test

@@ -22,7 +22,7 @@ DeviceFacts LoopLimitFacts() {
 
 DeviceFacts GpuFacts() {
   DeviceFacts facts = LoopLimitFacts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.quirks = {};
   facts.subgroup_size = 32;
   facts.max_shared_bytes = 49152;
@@ -131,18 +131,18 @@ TEST(TuneGpuTest, VendorsHaveAnswersOfTheirOwn) {
   EXPECT_GT(TuneRows(GpuOf(0x10DE), row).splits, TuneRows(GpuOf(0x10DE, DeviceFacts::Kind::kIntegrated), row).splits);
 }
 
-TEST(TuneLoopTest, SoftwareGoesToRowsAllOverAnArrayInRuns) {
+TEST(TuneLoopTest, SoftwareTakesNeighboursInTurnWhereRowsLieAllOverAnArray) {
   DeviceFacts facts = GpuFacts();
   const LoopTuning loop{256, 4, 8};
-  EXPECT_FALSE(TunerOf(facts).InRuns(loop, 1 << 24, 32).in_runs);
+  EXPECT_FALSE(TunerOf(facts).NeighboursInTurn(loop, 1 << 24, 32).neighbours_in_turn);
   NoteSoftwareCosts(facts);
-  const LoopTuning large = TunerOf(facts).InRuns(loop, 1 << 24, 32);
-  EXPECT_TRUE(large.in_runs);
+  const LoopTuning large = TunerOf(facts).NeighboursInTurn(loop, 1 << 24, 32);
+  EXPECT_TRUE(large.neighbours_in_turn);
   EXPECT_EQ(large.items * 32, 4096u);
   EXPECT_EQ(large.workgroup_size, 64u);
   // Fewer elements are shorter runs, so that there are workgroups for many cores, or none.
-  EXPECT_EQ(TunerOf(facts).InRuns(loop, 1 << 20, 32).items * 32, 1024u);
-  EXPECT_FALSE(TunerOf(facts).InRuns(loop, 1 << 19, 32).in_runs);
+  EXPECT_EQ(TunerOf(facts).NeighboursInTurn(loop, 1 << 20, 32).items * 32, 1024u);
+  EXPECT_FALSE(TunerOf(facts).NeighboursInTurn(loop, 1 << 19, 32).neighbours_in_turn);
 }
 
 // Strips fit, and every invocation takes whole quads of them.
@@ -403,7 +403,7 @@ TEST(RowProgramTest, TilesOfWindowsMoveAndReadEachPlaceOnce) {
   // A step that is no multiple of the dilation shows other places.
   EXPECT_EQ(text(FullFacts(), "pad=2_2x2_2 rhs_dilate=2x2").find("uint move"), std::string::npos);
   DeviceFacts gpu = FullFacts();
-  TakeForGpu(gpu);
+  PretendGpu(gpu);
   EXPECT_NE(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos);
   gpu.busy_workgroups = 1 << 20;
   EXPECT_EQ(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos) << "too few invocations";

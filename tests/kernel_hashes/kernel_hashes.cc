@@ -93,11 +93,11 @@ std::vector<MadeUpDevice> Devices() {
     facts.matrix_lanes = 32;
     facts.matrices_stand_in = true;
     facts.byte_offsets = true;
-    vulkan::TakeFor(*vulkan::GpuFamilyOf(family), facts);
+    vulkan::PretendFamily(*vulkan::GpuFamilyOf(family), facts);
     devices.push_back({family, facts, kAddresses});
   }
   DeviceFacts least = Corrected(AllFacts());
-  vulkan::TakeForTheLeast(least);
+  vulkan::PretendLeastDevice(least);
   devices.push_back({"same_bits", least, kAddresses});
   return devices;
 }

@@ -51,10 +51,14 @@ std::string ReadSource(const std::string& path) {
 
 std::vector<std::string> SourceFiles() {
   const std::string prelude = ReadFile("shaders/include/math/prelude.glsl");
-  std::istringstream order(prelude.substr(prelude.find("FILE ORDER:") + 11));
+  constexpr std::string_view kOrder = "// FILE ORDER:";
+  std::istringstream lines(prelude);
   std::vector<std::string> files;
-  std::string file;
-  while (order >> file && file.ends_with(".glsl")) files.push_back("shaders/include/math/" + file);
+  for (std::string line, file; std::getline(lines, line);) {
+    if (!line.starts_with(kOrder)) continue;
+    for (std::istringstream order(line.substr(kOrder.size())); order >> file;)
+      files.push_back("shaders/include/math/" + file);
+  }
   return files;
 }
 

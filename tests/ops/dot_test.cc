@@ -1,6 +1,4 @@
 // Matrix products on the device against the CPU reference.
-#include "backend/vulkan/lower/products/dot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/vulkan/device/plan/device_plan.h"
+#include "backend/vulkan/lower/products/product.h"
 #include "core/numerics/dot_algorithm.h"
 #include "core/passes/expand/expanders.h"
 #include "tests/support/gpu_client.h"
@@ -19,6 +18,12 @@ namespace VXLA_NAMESPACE::testing {
 namespace dot_test {
 
 constexpr char kPlain[] = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+
+// In a shape of the test's choice. K at least 1.
+Result<std::vector<Step>> LowerDotAs(const vulkan::LowerContext& context, const FusionDescription& body,
+                                     BufferMap& buffers, const vulkan::DotShape& shape) {
+  return vulkan::LowerProductAs(context, *vulkan::ReadDot(body), buffers, shape);
+}
 
 std::string Dot(const std::string& lhs, const std::string& rhs, const std::string& result,
                 const std::string& attributes) {
@@ -367,7 +372,7 @@ TEST(DotTest, QuadShapesAgree) {
         facts.fused_multiply_add = fused;
         ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
           const auto body = DescribeFusion(root);
-          return vulkan::LowerDotAs(context, *body, memory, shape);
+          return LowerDotAs(context, *body, memory, shape);
         });
         if (c.splits != 3) break;  // once is enough: a kernel takes lavapipe half a second
       }
@@ -397,7 +402,7 @@ ENTRY e { x = f32[70,36] parameter(0)  y = f32[36,44] parameter(1)  b = f32[44] 
       shape.k_step = 4;
       ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
         const auto body = DescribeFusion(root);
-        auto steps = vulkan::LowerDotAs(context, *body, memory, shape);
+        auto steps = LowerDotAs(context, *body, memory, shape);
         const bool rolled = steps.ok() && steps->at(0).kernel.generated.find("#define ROLLED 1") != std::string::npos;
         EXPECT_TRUE(rolled);
         return steps;
@@ -480,7 +485,7 @@ TEST(DotTest, MatrixShapesAgree) {
       shape.terms_ahead = c.ahead;
       shape.rhs_rows = c.ahead && StorageBytes(shape.matrix->term) == 2;
       shape.raster = c.ahead ? 3 : 0;
-      return vulkan::LowerDotAs(context, *DescribeFusion(root), memory, shape);
+      return LowerDotAs(context, *DescribeFusion(root), memory, shape);
     });
   }
 }
@@ -626,7 +631,7 @@ TEST(DotTest, GroupMatrixShapesAgree) {
       shape.tile_rows = c.form.rows;
       shape.tile_columns = c.form.columns;
       shape.k_step = c.form.k;
-      auto steps = vulkan::LowerDotAs({facts, mode}, *DescribeFusion(root), memory, shape);
+      auto steps = LowerDotAs({facts, mode}, *DescribeFusion(root), memory, shape);
       const std::string stores = fmt::format("#define STORES {}\n", c.by_layout ? 0 : 1);
       EXPECT_TRUE(steps.ok() && steps->at(0).kernel.generated.find(stores) != std::string::npos);
       return steps;
@@ -791,7 +796,7 @@ TEST(DotTest, RegisterShapesAgree) {
                                        fmt::format("f32[24,{}]", n), attributes);
           ExpectLoweredByAgrees(text, BindingMode::kDescriptors, [&](const Instruction& root, BufferMap& memory) {
             const auto body = DescribeFusion(root);
-            return vulkan::LowerDotAs(context, *body, memory, shape);
+            return LowerDotAs(context, *body, memory, shape);
           });
         }
       }

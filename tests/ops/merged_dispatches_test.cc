@@ -50,7 +50,7 @@ std::string Momentum(int copies, bool second_level) {
 int DispatchesWith(const std::string& text, uint32_t storage_buffers) {
   const auto module = ParseModule(text);
   DeviceFacts facts = vulkan::FullFacts();
-  vulkan::TakeForGpu(facts);
+  vulkan::PretendGpu(facts);
   facts.buffer_arrays = true;
   facts.max_storage_buffers = storage_buffers;
   const auto optimized = Optimize(*module, TargetOf(facts, BindingMode::kDescriptors, true));

@@ -34,7 +34,7 @@ std::vector<Target> Targets() {
   software.subgroup_size = 8;
   software.subgroup_shuffle = true;
   DeviceFacts discrete = software;
-  vulkan::TakeForGpu(discrete);
+  vulkan::PretendGpu(discrete);
   discrete.subgroup_size = 32;
   DeviceFacts bare = vulkan::BareFacts();
   bare.max_storage_buffers = 8;

@@ -141,7 +141,7 @@ TEST(TuningTest, LoopsOfOtherShapesGiveTheSameBits) {
       ASSERT_TRUE(other);
       EXPECT_EQ(other->result, plain->result);
       // So few elements are one an invocation where many of those run at once.
-      if (!facts.costs.few_workgroups && tuning.loop_items != 0) continue;
+      if (!facts.costs.subgroups_in_turn && tuning.loop_items != 0) continue;
       EXPECT_NE(other->kernel, plain->kernel);
     }
   }
@@ -203,9 +203,8 @@ TEST(TuningTest, EachCostAloneMakesKernelsThatAreRight) {
       "ENTRY e { x = c64[64,512] parameter(0)  ROOT r = c64[64,512] fft(x), fft_type=FFT, fft_length={512} }",
       "ENTRY e { x = f32[300,704] parameter(0)  ROOT r = f32[704,300] transpose(x), dimensions={1,0} }"};
   using Costs = DeviceFacts::Costs;
-  constexpr bool Costs::*kCosts[] = {&Costs::accesses_by_lane, &Costs::values_in_memory, &Costs::dear_barriers,
-                                     &Costs::dear_turns,       &Costs::dear_text,        &Costs::few_workgroups,
-                                     &Costs::cheap_dispatches, &Costs::slow_fma,         &Costs::plain_text};
+  constexpr bool Costs::*kCosts[] = {&Costs::accesses_by_lane, &Costs::subgroups_in_turn, &Costs::plain_arithmetic,
+                                     &Costs::dear_text};
   for (const auto cost : kCosts) {
     for (const bool of_gpu : {true, false}) {
       DeviceFacts facts = AsGpu(BindingMode::kDescriptors);

@@ -121,14 +121,14 @@ int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& low
 // The same with the lowering for other facts.
 inline int ExpectLoweredAgrees(const std::string& text, BindingMode mode, const DeviceFacts& facts) {
   const auto lowering = vulkan::MakeLowering(facts, mode);
-  return ExpectLoweredByAgrees(text, mode,
-                               [&](const Instruction& root, BufferMap& memory) { return lowering->Lower(root, memory); });
+  return ExpectLoweredByAgrees(
+      text, mode, [&](const Instruction& root, BufferMap& memory) { return lowering->Lower(root, memory); });
 }
 
 // The device's facts as if it were a GPU.
 inline DeviceFacts AsGpu(BindingMode mode) {
   DeviceFacts facts = DeviceClient(mode)->device().facts();
-  vulkan::TakeForGpu(facts);
+  vulkan::PretendGpu(facts);
   return facts;
 }
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
 
 #include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
@@ -22,6 +25,26 @@ DeviceFacts WithDoubles() {
   DeviceFacts facts;
   facts.float64 = true;
   return facts;
+}
+
+// What a correctly rounding device writes.
+template <typename T>
+void AppendCorrect(std::span<const uint32_t> operands, uint32_t count, std::vector<uint32_t>& words) {
+  for (uint32_t i = 0; i < count; ++i) {
+    T pair[2];
+    std::memcpy(pair, operands.data() + i * sizeof(pair) / 4, sizeof(pair));
+    const T correct[] = {pair[0] / pair[1], 1 / pair[1], pair[0] / 3, std::sqrt(pair[0])};
+    const size_t at = words.size();
+    words.resize(at + sizeof(correct) / 4);
+    std::memcpy(words.data() + at, correct, sizeof(correct));
+  }
+}
+std::vector<uint32_t> CorrectDivisions() {
+  const std::vector<uint32_t> operands = DivisionOperands();
+  std::vector<uint32_t> words;
+  AppendCorrect<float>(operands, kDivisionSingles, words);
+  AppendCorrect<double>(std::span(operands).subspan(2 * kDivisionSingles), kDivisionDoubles, words);
+  return words;
 }
 
 // The first answer after `from` whose exponent says that it is a normal number.

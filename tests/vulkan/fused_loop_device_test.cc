@@ -40,7 +40,7 @@ int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::arr
   const auto module = ParseHlo(
       fmt::format("HloModule m\nENTRY main {{\n  a = u8[{0}] parameter(0)\n  ROOT r = u8[{0}] not(a)\n}}\n", count));
   DeviceFacts facts = device.facts();
-  TakeForGpu(facts);
+  PretendGpu(facts);
   facts.max_group_count[0] = most_groups;
   OneBufferEach map;
   const Instruction& root = *(*module)->entry()->root();

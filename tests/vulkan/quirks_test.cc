@@ -94,11 +94,11 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
 
 TEST(DiagnoseTest, AnF64ThatFlushesDenormalsIsEmulated) {
   DeviceFacts facts = AllFeatures();
-  Heed(*Diagnose(GoodAnswer(), facts), facts);
+  ApplyQuirks(*Diagnose(GoodAnswer(), facts), facts);
   EXPECT_TRUE(facts.float64);
   ProbeAnswer answer = GoodAnswer();
   answer[kDenormal64Low] = 0;
-  Heed(*Diagnose(answer, facts), facts);
+  ApplyQuirks(*Diagnose(answer, facts), facts);
   EXPECT_FALSE(facts.float64);
   EXPECT_TRUE(facts.quirks.flushes_f64_denormals);
   EXPECT_THAT(facts.quirks.notes, Contains(HasSubstr("f64 is emulated")));
@@ -145,7 +145,7 @@ TEST(EmbeddedProbeTest, ModulesHaveTheModesOfTheDeviceOnly) {
     for (const spirv::Instruction& instruction : spirv::Read(*modules.get(ProbeKind::kQuirks, facts))) {
       if (instruction.op() == 16 && instruction.words[2] >= 4459 && instruction.words[2] <= 4462)
         found.emplace_back(instruction.words[2], instruction.words[3]);
-      if (instruction.op() == spirv::kCapability && instruction.words[1] >= 4464 && instruction.words[1] <= 4467)
+      if (instruction.op() == spirv::OpCapability && instruction.words[1] >= 4464 && instruction.words[1] <= 4467)
         found.emplace_back(instruction.words[1], 0);
     }
     return found;

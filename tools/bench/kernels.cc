@@ -160,7 +160,7 @@ std::vector<BenchKernel> BuiltinSweep(const DeviceFacts& facts, const std::strin
 std::vector<BenchKernel> ArithmeticPeak(const DeviceFacts& facts) {
   constexpr uint32_t kWorkgroup = 256;
   constexpr int64_t kSteps = 512, kFlopOfElement = kSteps * 8 * 2;
-  const int64_t count = int64_t{1} << (facts.costs.few_workgroups ? 14 : 21);
+  const int64_t count = int64_t{1} << (facts.costs.subgroups_in_turn ? 14 : 21);
   if (!Fits(facts, kWorkgroup, 1)) return {};
   const std::string step = facts.fused_multiply_add ? "fma(v[k], a, b)" : "v[k] * a + b";
   const std::string text = fmt::format(

@@ -94,7 +94,7 @@ class KernelBuilder {
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
-  bool keeps_loops() const { return !facts_.costs.dear_turns; }
+  bool keeps_loops() const { return !facts_.costs.subgroups_in_turn; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // What the text does with elements from `first` on that it has just stored in tensor k (ValueWriter::StoreGroup).

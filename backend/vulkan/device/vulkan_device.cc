@@ -152,7 +152,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   }
   found.max_elements = options.max_elements;
   if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
-  if (options.same_bits) TakeForTheLeast(found);
+  if (options.same_bits) PretendLeastDevice(found);
   // Lowering writes what divides, and asks for what a device's own division is.
   if (device->probe_ && hooks.source && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());

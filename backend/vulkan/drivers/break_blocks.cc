@@ -19,7 +19,9 @@ struct Index {
   uint32_t variable = 0, vector_type = 0, uint_type = 0, bool_type = 0;
 };
 
-bool NumbersInvocations(uint32_t built_in) { return built_in >= kWorkgroupId && built_in <= kGlobalInvocationId; }
+bool NumbersInvocations(uint32_t built_in) {
+  return built_in >= BuiltInWorkgroupId && built_in <= BuiltInGlobalInvocationId;
+}
 
 class Breaker {
  public:
@@ -30,8 +32,8 @@ class Breaker {
     if (!index || !AnyIsLong()) return words_;
     index_ = *index;
     const uint32_t never = module_.ids.Fresh();
-    if (index_.bool_type == 0) index_.bool_type = module_.Declare(Make(kTypeBool, {module_.ids.Fresh()}));
-    module_.Declare(Make(kConstant, {index_.uint_type, never, kNever}));
+    if (index_.bool_type == 0) index_.bool_type = module_.Declare(Make(OpTypeBool, {module_.ids.Fresh()}));
+    module_.Declare(Make(OpConstant, {index_.uint_type, never, kNever}));
     return module_.Run([&](std::vector<Block> blocks, uint32_t function) {
       return entries_.contains(function) ? Broken(blocks, never) : blocks;
     });
@@ -44,23 +46,23 @@ class Breaker {
     for (const Instruction& instruction : module_.declarations) {
       const Words& w = instruction.words;
       switch (instruction.op()) {
-        case kEntryPoint:
+        case OpEntryPoint:
           entries_.insert(w[2]);
           break;
-        case kDecorate:
-          if (w[2] == kBuiltIn) built_in[w[1]] = w[3];
+        case OpDecorate:
+          if (w[2] == DecorationBuiltIn) built_in[w[1]] = w[3];
           break;
-        case kTypeBool:
+        case OpTypeBool:
           index.bool_type = w[1];
           break;
-        case kTypeInt:
+        case OpTypeInt:
           if (w[2] == 32 && w[3] == 0) index.uint_type = w[1];
           break;
-        case kTypePointer:
+        case OpTypePointer:
           pointee[w[1]] = w[3];
           break;
-        case kVariable:
-          if (w[3] != kInputClass || !built_in.contains(w[2]) || !NumbersInvocations(built_in[w[2]])) break;
+        case OpVariable:
+          if (w[3] != StorageClassInput || !built_in.contains(w[2]) || !NumbersInvocations(built_in[w[2]])) break;
           index.variable = w[2];
           index.vector_type = pointee[w[1]];
           break;
@@ -74,7 +76,7 @@ class Breaker {
   bool AnyIsLong() const {
     size_t length = 0, longest = 0;
     for (const Instruction& instruction : module_.functions) {
-      length = instruction.op() == kLabel || instruction.op() == kFunctionEnd ? 0 : length + 1;
+      length = instruction.op() == OpLabel || instruction.op() == OpFunctionEnd ? 0 : length + 1;
       longest = std::max(longest, length);
     }
     return longest > 2 * most_;
@@ -84,7 +86,7 @@ class Breaker {
   static std::unordered_set<uint32_t> LabelsOfLoops(const std::vector<Block>& blocks) {
     std::unordered_set<uint32_t> labels;
     for (const Block& block : blocks) {
-      if (block.body.size() < 2 || block.body[block.body.size() - 2].op() != kLoopMerge) continue;
+      if (block.body.size() < 2 || block.body[block.body.size() - 2].op() != OpLoopMerge) continue;
       labels.insert(block.label);
       labels.insert(block.body[block.body.size() - 2].words[2]);
     }
@@ -117,15 +119,15 @@ class Breaker {
 
   static size_t FirstBehindVariables(const Block& block) {
     size_t at = 0;
-    while (at < block.body.size() && (block.body[at].op() == kVariable || block.body[at].op() == kPhi)) ++at;
+    while (at < block.body.size() && (block.body[at].op() == OpVariable || block.body[at].op() == OpPhi)) ++at;
     return at;
   }
 
   uint32_t InsertCondition(Block& entry, uint32_t never) {
     const uint32_t vector = module_.ids.Fresh(), number = module_.ids.Fresh(), again = module_.ids.Fresh();
-    const Instruction condition[] = {Make(kLoad, {index_.vector_type, vector, index_.variable}),
-                                     Make(kCompositeExtract, {index_.uint_type, number, vector, 0}),
-                                     Make(kIEqual, {index_.bool_type, again, number, never})};
+    const Instruction condition[] = {Make(OpLoad, {index_.vector_type, vector, index_.variable}),
+                                     Make(OpCompositeExtract, {index_.uint_type, number, vector, 0}),
+                                     Make(OpIEqual, {index_.bool_type, again, number, never})};
     entry.body.insert(entry.body.begin() + static_cast<std::ptrdiff_t>(FirstBehindVariables(entry)),
                       std::begin(condition), std::end(condition));
     return again;
@@ -135,7 +137,7 @@ class Breaker {
   void Break(const Block& block, uint32_t again, std::vector<Block>* broken) {
     const Instructions& body = block.body;
     size_t ending = body.size() - 1;
-    if (ending > 0 && body[ending - 1].op() == kSelectionMerge) --ending;
+    if (ending > 0 && body[ending - 1].op() == OpSelectionMerge) --ending;
     broken->push_back({block.label, {}});
     const size_t first = FirstBehindVariables(block);
     auto take = [&](size_t begin, size_t end) {
@@ -147,13 +149,13 @@ class Breaker {
     take(0, at);
     while (at < ending) {
       const uint32_t head = module_.ids.Fresh(), back = module_.ids.Fresh(), behind = module_.ids.Fresh();
-      broken->back().body.push_back(Make(kBranch, {head}));
+      broken->back().body.push_back(Make(OpBranch, {head}));
       broken->push_back({head, {}});
       const size_t end = std::min(at + most_, ending);
       take(at, end);
-      broken->back().body.push_back(Make(kLoopMerge, {behind, back, 0}));
-      broken->back().body.push_back(Make(kBranch, {back}));
-      broken->push_back({back, {Make(kBranchConditional, {again, head, behind})}});
+      broken->back().body.push_back(Make(OpLoopMerge, {behind, back, 0}));
+      broken->back().body.push_back(Make(OpBranch, {back}));
+      broken->push_back({back, {Make(OpBranchConditional, {again, head, behind})}});
       broken->push_back({behind, {}});
       at = std::min(end + most_, ending);
       take(end, at);

@@ -44,20 +44,20 @@ class FunctionFlattener {
   // Whether an instruction can run where it would not have, but for its stores to locals.
   bool OnlyComputes(const Instruction& instruction) const {
     switch (const uint32_t op = instruction.op()) {
-      case kStore:
-        return ClassOf(instruction.words[1]) == kFunctionClass;
-      case kLoad: {
+      case OpStore:
+        return ClassOf(instruction.words[1]) == StorageClassFunction;
+      case OpLoad: {
         const uint32_t from = ClassOf(instruction.words[3]);
-        return from == kFunctionClass || from == kPrivateClass || from == kInputClass;
+        return from == StorageClassFunction || from == StorageClassPrivate || from == StorageClassInput;
       }
-      case kAccessChain:
-      case kInBoundsAccessChain:
-        return ClassOf(instruction.words[3]) == kFunctionClass;
-      case kFunctionCall:
+      case OpAccessChain:
+      case OpInBoundsAccessChain:
+        return ClassOf(instruction.words[3]) == StorageClassFunction;
+      case OpFunctionCall:
         return facts_.pure_functions.contains(instruction.words[3]);
-      case kExtInst:
-      case kUndef:
-      case kNop:
+      case OpExtInst:
+      case OpUndef:
+      case OpNop:
         return true;
       default:
         return op >= kFirstArithmetic && op <= kLastArithmetic;
@@ -89,16 +89,16 @@ class FunctionFlattener {
   static void CountReferences(const Instruction& instruction, std::unordered_map<uint32_t, int>& references) {
     const Words& w = instruction.words;
     switch (instruction.op()) {
-      case kBranch:
+      case OpBranch:
         ++references[w[1]];
         break;
-      case kBranchConditional:
+      case OpBranchConditional:
         ++references[w[2]], ++references[w[3]];
         break;
-      case kLoopMerge:
+      case OpLoopMerge:
         references[w[1]] += 100, references[w[2]] += 100;
         break;
-      case kSwitch:
+      case OpSwitch:
         for (size_t i = 2; i < w.size(); ++i) references[w[i]] += 100;
         break;
       default:
@@ -110,7 +110,7 @@ class FunctionFlattener {
                                const std::unordered_map<uint32_t, size_t>& index_of,
                                const std::unordered_map<uint32_t, int>& references) const {
     const Instructions& body = blocks[head].body;
-    if (body.size() < 2 || body.back().op() != kBranchConditional || body[body.size() - 2].op() != kSelectionMerge)
+    if (body.size() < 2 || body.back().op() != OpBranchConditional || body[body.size() - 2].op() != OpSelectionMerge)
       return std::nullopt;
     const uint32_t merge_label = body[body.size() - 2].words[1];
     const Words& branch = body.back().words;
@@ -120,7 +120,7 @@ class FunctionFlattener {
       if (label == merge_label) return merge;
       const size_t side = index_of.at(label);
       const Instructions& computed = blocks[side].body;
-      const bool joins = computed.back().op() == kBranch && computed.back().words[1] == merge_label;
+      const bool joins = computed.back().op() == OpBranch && computed.back().words[1] == merge_label;
       if (references.at(label) != 1 || !joins || computed.size() - 1 > most_in_side_) return std::nullopt;
       const bool pure = std::all_of(computed.begin(), computed.end() - 1,
                                     [&](const Instruction& instruction) { return OnlyComputes(instruction); });
@@ -135,17 +135,17 @@ class FunctionFlattener {
   void Take(const Block& side, uint32_t condition, bool when, const std::unordered_set<uint32_t>& own,
             Instructions* out) {
     for (const Instruction& instruction : side.body) {
-      if (instruction.op() == kBranch) continue;
-      if (instruction.op() != kStore || own.contains(instruction.words[1])) {
+      if (instruction.op() == OpBranch) continue;
+      if (instruction.op() != OpStore || own.contains(instruction.words[1])) {
         out->push_back(instruction);
         continue;
       }
       const uint32_t pointer = instruction.words[1], value = instruction.words[2], type = types_.at(value);
       const uint32_t old = ids_.Fresh(), chosen = ids_.Fresh();
       types_[old] = types_[chosen] = type;
-      out->push_back(Make(kLoad, {type, old, pointer}));
+      out->push_back(Make(OpLoad, {type, old, pointer}));
       Select(type, chosen, condition, when ? value : old, when ? old : value, out);
-      out->push_back(Make(kStore, {pointer, chosen}));
+      out->push_back(Make(OpStore, {pointer, chosen}));
     }
   }
 
@@ -153,21 +153,21 @@ class FunctionFlattener {
   void Select(uint32_t type, uint32_t result, uint32_t condition, uint32_t yes, uint32_t no, Instructions* out) {
     if (const auto conditions = facts_.conditions.find(type); conditions != facts_.conditions.end()) {
       const auto [vector, count] = conditions->second;
-      Instruction all = Make(kCompositeConstruct, {vector, ids_.Fresh()});
+      Instruction all = Make(OpCompositeConstruct, {vector, ids_.Fresh()});
       for (uint32_t k = 0; k < count; ++k) AddOperand(all, condition);
       out->push_back(all);
       condition = all.words[2];
     }
     const auto members = facts_.members.find(type);
     if (members == facts_.members.end()) {
-      out->push_back(Make(kSelect, {type, result, condition, yes, no}));
+      out->push_back(Make(OpSelect, {type, result, condition, yes, no}));
       return;
     }
-    Instruction whole = Make(kCompositeConstruct, {type, result});
+    Instruction whole = Make(OpCompositeConstruct, {type, result});
     for (uint32_t at = 0; at < members->second.size(); ++at) {
       const uint32_t member = members->second[at], of_yes = ids_.Fresh(), of_no = ids_.Fresh(), chosen = ids_.Fresh();
-      out->push_back(Make(kCompositeExtract, {member, of_yes, yes, at}));
-      out->push_back(Make(kCompositeExtract, {member, of_no, no, at}));
+      out->push_back(Make(OpCompositeExtract, {member, of_yes, yes, at}));
+      out->push_back(Make(OpCompositeExtract, {member, of_no, no, at}));
       Select(member, chosen, condition, of_yes, of_no, out);
       AddOperand(whole, chosen);
     }
@@ -183,7 +183,7 @@ class FunctionFlattener {
   static std::unordered_set<uint32_t> OwnVariables(const std::vector<Block>& blocks, size_t side) {
     std::unordered_set<uint32_t> own;
     for (const Instruction& instruction : blocks[side].body) {
-      if (instruction.op() == kStore) own.insert(instruction.words[1]);
+      if (instruction.op() == OpStore) own.insert(instruction.words[1]);
     }
     for (const Instruction& instruction : blocks[side].body) {
       if (HasResult(instruction.op()) && instruction.words.size() > 2) own.erase(instruction.words[2]);
@@ -191,7 +191,7 @@ class FunctionFlattener {
     for (size_t i = 0; i < blocks.size() && !own.empty(); ++i) {
       if (i == side) continue;
       for (const Instruction& instruction : blocks[i].body) {
-        if (instruction.op() == kVariable) continue;
+        if (instruction.op() == OpVariable) continue;
         for (size_t w = 1; w < instruction.words.size(); ++w) own.erase(instruction.words[w]);
       }
     }
@@ -207,7 +207,7 @@ class FunctionFlattener {
     if (has_then) Take(blocks[shape.then_side], shape.condition, true, OwnVariables(blocks, shape.then_side), &body);
     if (has_else) Take(blocks[shape.else_side], shape.condition, false, OwnVariables(blocks, shape.else_side), &body);
     for (const Instruction& instruction : blocks[shape.merge].body) {
-      if (instruction.op() != kPhi) {
+      if (instruction.op() != OpPhi) {
         body.push_back(instruction);
         continue;
       }
@@ -236,11 +236,11 @@ class FunctionFlattener {
 // Of a type that is made of others, but for vectors.
 std::vector<uint32_t> MembersOf(const Module& module, const Words& type) {
   switch (type[0] & 0xffffu) {
-    case kTypeStruct:
+    case OpTypeStruct:
       return {type.begin() + 2, type.end()};
-    case kTypeMatrix:
+    case OpTypeMatrix:
       return std::vector<uint32_t>(type[3], type[2]);
-    case kTypeArray:
+    case OpTypeArray:
       return std::vector<uint32_t>(module.Value(type[3]).value_or(0), type[2]);
     default:
       return {};
@@ -254,16 +254,16 @@ void ReadComposites(Module& module, ModuleFacts* facts) {
   uint32_t truth = 0;
   for (const Instruction& each : module.declarations) {
     const Words& w = each.words;
-    if (each.op() == kTypeBool) truth = w[1];
-    if (each.op() == kTypeVector) vectors.emplace_back(w[1], w[3]);
-    if (each.op() == kTypeVector && w[2] == truth) conditions[w[3]] = w[1];
+    if (each.op() == OpTypeBool) truth = w[1];
+    if (each.op() == OpTypeVector) vectors.emplace_back(w[1], w[3]);
+    if (each.op() == OpTypeVector && w[2] == truth) conditions[w[3]] = w[1];
     if (std::vector<uint32_t> members = MembersOf(module, w); !members.empty())
       facts->members[w[1]] = std::move(members);
   }
   if (truth == 0) return;  // no branch either
   for (const auto& [type, count] : vectors) {
     uint32_t& known = conditions[count];
-    if (known == 0) known = module.Declare(Make(kTypeVector, {module.ids.Fresh(), truth, count}));
+    if (known == 0) known = module.Declare(Make(OpTypeVector, {module.ids.Fresh(), truth, count}));
     facts->conditions[type] = {known, count};
   }
 }
@@ -272,8 +272,8 @@ void ReadFacts(const Module& module, ModuleFacts* facts) {
   for (const Instruction& each : module.declarations) {
     const uint32_t op = each.op();
     const Words& w = each.words;
-    if (op == kTypePointer) facts->storage_class[w[1]] = w[2];
-    const bool value = op == kUndef || (op >= kFirstConstant && op <= kLastConstant) || op == kVariable;
+    if (op == OpTypePointer) facts->storage_class[w[1]] = w[2];
+    const bool value = op == OpUndef || (op >= kFirstConstant && op <= kLastConstant) || op == OpVariable;
     if (value && w.size() > 2) facts->type_of[w[2]] = w[1];
   }
   for (const Instruction& each : module.functions) {
@@ -282,7 +282,7 @@ void ReadFacts(const Module& module, ModuleFacts* facts) {
 }
 
 bool IsTerminatorOrLabel(uint32_t op) {
-  return op == kLabel || (op >= kPhi && op <= kSwitch) || op == kReturn || op == kReturnValue;
+  return op == OpLabel || (op >= OpPhi && op <= OpSwitch) || op == OpReturn || op == OpReturnValue;
 }
 
 // Grows until nothing is added: a function is pure if it only computes and so do those that it calls.
@@ -296,12 +296,12 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
     bool pure = true;
     for (const Instruction& instruction : instructions) {
       const uint32_t op = instruction.op();
-      if (op == kFunction) current = instruction.words[2], pure = true;
+      if (op == OpFunction) current = instruction.words[2], pure = true;
       if (current == 0) continue;
-      if (op == kFunctionEnd) {
+      if (op == OpFunctionEnd) {
         if (pure) grew |= facts->pure_functions.insert(current).second;
         current = 0;
-      } else if (op != kFunction && op != kFunctionParameter && op != kVariable && !IsTerminatorOrLabel(op)) {
+      } else if (op != OpFunction && op != OpFunctionParameter && op != OpVariable && !IsTerminatorOrLabel(op)) {
         pure &= judge.OnlyComputes(instruction);
       }
     }

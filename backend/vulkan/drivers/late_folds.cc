@@ -1,5 +1,7 @@
 #include "backend/vulkan/drivers/late_folds.h"
 
+#include <spirv/unified1/GLSL.std.450.h>
+
 #include <iterator>
 #include <optional>
 #include <unordered_map>
@@ -42,10 +44,10 @@ class LateFolds {
  private:
   static bool IsFrame(const Instruction& each) {
     const uint32_t op = each.op();
-    return op == kFunction || op == kFunctionParameter || op == kFunctionEnd || op == kLabel;
+    return op == OpFunction || op == OpFunctionParameter || op == OpFunctionEnd || op == OpLabel;
   }
 
-  static bool IsUMax(const Instruction& each) { return each.op() == kExtInst && each.words[4] == kUMax; }
+  static bool IsUMax(const Instruction& each) { return each.op() == OpExtInst && each.words[4] == GLSLstd450UMax; }
 
   // What nothing reads any more, and what only that read.
   void DropUnused(Instructions* folded) {
@@ -66,9 +68,9 @@ class LateFolds {
 
   void Declare(const Instruction& each) {
     const Words& w = each.words;
-    if (each.op() == kConstantTrue || each.op() == kConstantFalse) truths_[w[2]] = each.op() == kConstantTrue;
-    if (each.op() == kConstantTrue || each.op() == kConstantFalse) bool_ = w[1];
-    if (each.op() == kTypeBool) bool_ = w[1];
+    if (each.op() == OpConstantTrue || each.op() == OpConstantFalse) truths_[w[2]] = each.op() == OpConstantTrue;
+    if (each.op() == OpConstantTrue || each.op() == OpConstantFalse) bool_ = w[1];
+    if (each.op() == OpTypeBool) bool_ = w[1];
   }
 
   uint32_t Of(uint32_t id) const {
@@ -102,32 +104,32 @@ class LateFolds {
 
   void Fold(Instruction& each, Instructions* before) {
     const uint32_t op = each.op();
-    if (op == kSelect && each.words[1] == bool_) FoldChoice(each);
-    if (each.op() == kLogicalOr || each.op() == kLogicalAnd) FoldTruth(each);
-    if (op == kUGreaterThan || op == kUGreaterThanEqual) FoldLarger(each);
-    const bool integral = op == kIAdd || op == kISub || op == kIMul || op == kShiftLeftLogical;
+    if (op == OpSelect && each.words[1] == bool_) FoldChoice(each);
+    if (each.op() == OpLogicalOr || each.op() == OpLogicalAnd) FoldTruth(each);
+    if (op == OpUGreaterThan || op == OpUGreaterThanEqual) FoldLarger(each);
+    const bool integral = op == OpIAdd || op == OpISub || op == OpIMul || op == OpShiftLeftLogical;
     if (!integral || !module_.IsInteger(each.words[1])) return;
-    if (op == kISub) FoldDifference(each, before);
-    if (op == kIMul || op == kShiftLeftLogical) FoldFactor(each, before);
-    if (each.op() == kIAdd) FoldSum(each, before);
+    if (op == OpISub) FoldDifference(each, before);
+    if (op == OpIMul || op == OpShiftLeftLogical) FoldFactor(each, before);
+    if (each.op() == OpIAdd) FoldSum(each, before);
   }
 
   void FoldChoice(Instruction& each) {
     Words& w = each.words;
     const auto negated = made_.find(w[3]);
-    if (negated != made_.end() && negated->second.op() == kLogicalNot)
+    if (negated != made_.end() && negated->second.op() == OpLogicalNot)
       w[3] = negated->second.words[3], std::swap(w[4], w[5]);
     const uint32_t condition = w[3];
     if (w[4] == condition || Is(w[4], true)) {
-      each = Make(static_cast<Op>(kLogicalOr), {w[1], w[2], condition, w[5]});
+      each = Make(OpLogicalOr, {w[1], w[2], condition, w[5]});
     } else if (w[5] == condition || Is(w[5], false)) {
-      each = Make(static_cast<Op>(kLogicalAnd), {w[1], w[2], condition, w[4]});
+      each = Make(OpLogicalAnd, {w[1], w[2], condition, w[4]});
     }
   }
 
   void FoldTruth(const Instruction& each) {
     const Words& w = each.words;
-    const bool neutral = each.op() == kLogicalAnd;
+    const bool neutral = each.op() == OpLogicalAnd;
     if (Is(w[3], neutral)) same_[w[2]] = w[4];
     if (Is(w[4], neutral)) same_[w[2]] = w[3];
   }
@@ -141,7 +143,7 @@ class LateFolds {
     if (!IsUMax(made->second)) return;
     for (size_t i = 5; i < 7; ++i) {
       const auto constant = Value(larger[i]);
-      const bool above = constant && (each.op() == kUGreaterThan ? *constant > *limit : *constant >= *limit);
+      const bool above = constant && (each.op() == OpUGreaterThan ? *constant > *limit : *constant >= *limit);
       if (constant && !above) {
         w[3] = larger[i == 5 ? 6 : 5];
         return;
@@ -152,32 +154,32 @@ class LateFolds {
   void FoldDifference(Instruction& each, Instructions* before) {
     const Words w = each.words;
     if (const auto taken = Value(w[4])) {
-      each = Make(kIAdd, {w[1], w[2], w[3], Constant(w[1], 0u - *taken)});
+      each = Make(OpIAdd, {w[1], w[2], w[3], Constant(w[1], 0u - *taken)});
       return;
     }
     const auto made = made_.find(w[4]);
-    if (made == made_.end() || made->second.op() != kSelect) return;
+    if (made == made_.end() || made->second.op() != OpSelect) return;
     const Words choice = made->second.words;
     const auto one = Value(choice[4]), other = Value(choice[5]);
     if (!one || !other) return;
     const uint32_t negated =
-        Add(Make(kSelect, {w[1], Fresh(), choice[3], Constant(w[1], 0u - *one), Constant(w[1], 0u - *other)}), before);
-    each = Make(kIAdd, {w[1], w[2], w[3], negated});
+        Add(Make(OpSelect, {w[1], Fresh(), choice[3], Constant(w[1], 0u - *one), Constant(w[1], 0u - *other)}), before);
+    each = Make(OpIAdd, {w[1], w[2], w[3], negated});
   }
 
   // (x + c) times a constant.
   void FoldFactor(Instruction& each, Instructions* before) {
     Words& w = each.words;
-    const Op op = static_cast<Op>(each.op());
-    if (op == kIMul && Value(w[3])) std::swap(w[3], w[4]);
+    const uint32_t op = each.op();
+    if (op == OpIMul && Value(w[3])) std::swap(w[3], w[4]);
     const auto factor = Value(w[4]);
-    const Instruction* sum = Made(w[3], kIAdd, w[1]);
-    if (!factor || sum == nullptr || !UsedOnce(w[3]) || (op == kShiftLeftLogical && *factor > 31)) return;
+    const Instruction* sum = Made(w[3], OpIAdd, w[1]);
+    if (!factor || sum == nullptr || !UsedOnce(w[3]) || (op == OpShiftLeftLogical && *factor > 31)) return;
     const auto constant = Value(sum->words[4]);
     if (!constant) return;
     const uint32_t product = Add(Make(op, {w[1], Fresh(), sum->words[3], w[4]}), before);
-    const uint32_t rest = op == kIMul ? *constant * *factor : *constant << *factor;
-    each = Make(kIAdd, {w[1], w[2], product, Constant(w[1], rest)});
+    const uint32_t rest = op == OpIMul ? *constant * *factor : *constant << *factor;
+    each = Make(OpIAdd, {w[1], w[2], product, Constant(w[1], rest)});
   }
 
   void FoldSum(Instruction& each, Instructions* before) {
@@ -185,7 +187,7 @@ class LateFolds {
     if (Value(w[3]) || (!Value(w[4]) && HasConstant(w[3], w[1]) && !HasConstant(w[4], w[1]))) std::swap(w[3], w[4]);
     // Now a constant stands last, or a sum with one.
     if (const auto constant = Value(w[4])) {
-      const Instruction* sum = Made(w[3], kIAdd, w[1]);
+      const Instruction* sum = Made(w[3], OpIAdd, w[1]);
       const auto inner = sum == nullptr ? std::nullopt : Value(sum->words[4]);
       if (inner) w[3] = sum->words[3], w[4] = Constant(w[1], *constant + *inner);
       if (Value(w[4]) == 0u && TypeOf(w[3]) == w[1]) same_[w[2]] = w[3];
@@ -193,12 +195,12 @@ class LateFolds {
     }
     if (!HasConstant(w[4], w[1]) || !UsedOnce(w[4])) return;
     const Words sum = made_.at(w[4]).words;
-    const uint32_t rest = Add(Make(kIAdd, {w[1], Fresh(), w[3], sum[3]}), before);
-    each = Make(kIAdd, {w[1], w[2], rest, sum[4]});
+    const uint32_t rest = Add(Make(OpIAdd, {w[1], Fresh(), w[3], sum[3]}), before);
+    each = Make(OpIAdd, {w[1], w[2], rest, sum[4]});
   }
 
   bool HasConstant(uint32_t id, uint32_t type) const {
-    const Instruction* sum = Made(id, kIAdd, type);
+    const Instruction* sum = Made(id, OpIAdd, type);
     return sum != nullptr && Value(sum->words[4]).has_value();
   }
   uint32_t TypeOf(uint32_t id) const {

@@ -19,14 +19,14 @@ class Types {
     for (const Instruction& instruction : module.declarations) {
       const Words& w = instruction.words;
       const uint32_t op = instruction.op();
-      if (op >= kTypeBool && op <= kTypeVector) values_.insert(w[1]);
-      if (op == kTypePointer)
+      if (op >= OpTypeBool && op <= OpTypeVector) values_.insert(w[1]);
+      if (op == OpTypePointer)
         pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
-      if (op == kTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
-      if (op == kTypeInt && w[2] == 32) integers_.emplace(w[1], w[3] != 0);
-      if (op == kTypeVector) vectors_.emplace(std::pair(w[2], w[3]), w[1]);
-      if (op == kDecorate && w[2] == kBuiltIn && w[3] == kWorkgroupId) workgroup_ = w[1];
-      if (op == kVariable) variables_.emplace(w[2], w[1]);
+      if (op == OpTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
+      if (op == OpTypeInt && w[2] == 32) integers_.emplace(w[1], w[3] != 0);
+      if (op == OpTypeVector) vectors_.emplace(std::pair(w[2], w[3]), w[1]);
+      if (op == OpDecorate && w[2] == DecorationBuiltIn && w[3] == BuiltInWorkgroupId) workgroup_ = w[1];
+      if (op == OpVariable) variables_.emplace(w[2], w[1]);
     }
   }
   // A pointer to the member of a buffer that a constant names, or 0.
@@ -36,7 +36,7 @@ class Types {
     if (variable == variables_.end() || !constant) return 0;
     const auto [storage_class, pointee] = pointees_.at(variable->second);
     const auto members = members_.find(pointee);
-    if (storage_class != kStorageBufferClass || members == members_.end()) return 0;
+    if (storage_class != StorageClassStorageBuffer || members == members_.end()) return 0;
     return PointerTo(members->second.at(*constant), storage_class);
   }
   bool IsValue(uint32_t type) const { return values_.contains(type); }
@@ -44,27 +44,28 @@ class Types {
   uint32_t Unsigned() {
     const auto it = std::ranges::find(integers_, false, [](const auto& each) { return each.second; });
     if (it != integers_.end()) return it->first;
-    return integers_.emplace(module_.Declare(Make(kTypeInt, {module_.ids.Fresh(), 32, 0})), false).first->first;
+    return integers_.emplace(module_.Declare(Make(OpTypeInt, {module_.ids.Fresh(), 32, 0})), false).first->first;
   }
   // The variable in which a workgroup finds its number.
   uint32_t Workgroup() {
     if (workgroup_ != 0) return workgroup_;
     uint32_t& vector = vectors_[{Unsigned(), 3u}];
-    if (vector == 0) vector = module_.Declare(Make(kTypeVector, {module_.ids.Fresh(), Unsigned(), 3}));
-    workgroup_ = module_.Declare(Make(kVariable, {PointerTo(vector, kInputClass), module_.ids.Fresh(), kInputClass}));
+    if (vector == 0) vector = module_.Declare(Make(OpTypeVector, {module_.ids.Fresh(), Unsigned(), 3}));
+    workgroup_ = module_.Declare(
+        Make(OpVariable, {PointerTo(vector, StorageClassInput), module_.ids.Fresh(), StorageClassInput}));
     for (Instruction& each : module_.declarations) {
-      if (each.op() != kEntryPoint) continue;
+      if (each.op() != OpEntryPoint) continue;
       each.words.push_back(workgroup_);
       each.words[0] += 1u << 16;
     }
     // In front of the first decoration; a kernel has some.
-    module_.declarations.insert(std::ranges::find(module_.declarations, uint32_t{kDecorate}, &Instruction::op),
-                                Make(kDecorate, {workgroup_, kBuiltIn, kWorkgroupId}));
+    module_.declarations.insert(std::ranges::find(module_.declarations, uint32_t{OpDecorate}, &Instruction::op),
+                                Make(OpDecorate, {workgroup_, DecorationBuiltIn, BuiltInWorkgroupId}));
     return workgroup_;
   }
   uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
     uint32_t& pointer = pointers_[{storage_class, type}];
-    if (pointer == 0) pointer = module_.Declare(Make(kTypePointer, {module_.ids.Fresh(), storage_class, type}));
+    if (pointer == 0) pointer = module_.Declare(Make(OpTypePointer, {module_.ids.Fresh(), storage_class, type}));
     return pointer;
   }
 
@@ -82,16 +83,16 @@ class Types {
 
 // The comparison of integers that is true where this one is false.
 uint32_t OppositeOf(uint32_t op) {
-  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{kIEqual, kINotEqual},
-                                                          {kUGreaterThan, kULessThanEqual},
-                                                          {kSGreaterThan, kSLessThanEqual},
-                                                          {kUGreaterThanEqual, kULessThan},
-                                                          {kSGreaterThanEqual, kSLessThan}};
+  constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{OpIEqual, OpINotEqual},
+                                                          {OpUGreaterThan, OpULessThanEqual},
+                                                          {OpSGreaterThan, OpSLessThanEqual},
+                                                          {OpUGreaterThanEqual, OpULessThan},
+                                                          {OpSGreaterThanEqual, OpSLessThan}};
   for (const auto& [one, other] : kOpposites) {
     if (op == one) return other;
     if (op == other) return one;
   }
-  return kNop;
+  return OpNop;
 }
 
 class FunctionLoops {
@@ -103,17 +104,17 @@ class FunctionLoops {
     EndEarly();
     for (size_t i = 0; i < blocks_.size(); ++i) {
       Instructions& body = blocks_[i].body;
-      if (body.size() < 2 || body[body.size() - 2].op() != kLoopMerge) continue;
+      if (body.size() < 2 || body[body.size() - 2].op() != OpLoopMerge) continue;
       uint32_t& hint = body[body.size() - 2].words[3];
-      if (form_.keeps_loops && hint == kNoHint) hint = kDontUnroll;
-      if (form_.any_device && hint == kUnroll) hint = kNoHint;
-      if (form_.any_device && hint == kDontUnroll) HideStarts(blocks_[i]);
+      if (form_.keeps_loops && hint == LoopControlMaskNone) hint = LoopControlDontUnrollMask;
+      if (form_.any_device && hint == LoopControlUnrollMask) hint = LoopControlMaskNone;
+      if (form_.any_device && hint == LoopControlDontUnrollMask) HideStarts(blocks_[i]);
       EmptyContinueOf(i);
     }
     LeaveByThen();
     FindBuffersOnce();
     Instructions& first = blocks_[0].body;
-    first.insert(std::ranges::find_if(first, [](const Instruction& each) { return each.op() != kVariable; }),
+    first.insert(std::ranges::find_if(first, [](const Instruction& each) { return each.op() != OpVariable; }),
                  starts_.begin(), starts_.end());
     first.insert(first.begin(), variables_.begin(), variables_.end());
     return std::move(blocks_);
@@ -124,14 +125,14 @@ class FunctionLoops {
   // Whether control goes from the block to the label, and by nothing else than a branch without a condition.
   static bool GoesTo(const Block& block, uint32_t label, bool* plainly) {
     const Words& end = block.body.back().words;
-    *plainly = block.body.back().op() == kBranch;
+    *plainly = block.body.back().op() == OpBranch;
     if (*plainly) return end[1] == label;
-    const bool branches = block.body.back().op() == kBranchConditional || block.body.back().op() == kSwitch;
+    const bool branches = block.body.back().op() == OpBranchConditional || block.body.back().op() == OpSwitch;
     return branches && std::find(end.begin() + 2, end.end(), label) != end.end();
   }
   static void AddToEnd(Block& block, Instruction instruction) {
     auto end = block.body.end() - 1;
-    if (end != block.body.begin() && ((end - 1)->op() == kLoopMerge || (end - 1)->op() == kSelectionMerge)) --end;
+    if (end != block.body.begin() && ((end - 1)->op() == OpLoopMerge || (end - 1)->op() == OpSelectionMerge)) --end;
     block.body.insert(end, std::move(instruction));
   }
 
@@ -139,11 +140,11 @@ class FunctionLoops {
   void EndEarly() {
     for (size_t i = 0; i < blocks_.size(); ++i) {
       const Instructions& body = blocks_[i].body;
-      if (body.size() < 2 || body.back().op() != kSwitch || body.back().words.size() != 3) continue;
-      if (body[body.size() - 2].op() != kSelectionMerge) continue;
+      if (body.size() < 2 || body.back().op() != OpSwitch || body.back().words.size() != 3) continue;
+      if (body[body.size() - 2].op() != OpSelectionMerge) continue;
       const uint32_t end = body[body.size() - 2].words[1], first = body.back().words[2];
       const size_t at = At(end);
-      bool plain = end != first && blocks_[at].body.size() == 1 && blocks_[at].body[0].op() == kReturn;
+      bool plain = end != first && blocks_[at].body.size() == 1 && blocks_[at].body[0].op() == OpReturn;
       for (const Block& block : blocks_) {
         bool plainly = false;
         plain = plain && (!GoesTo(block, end, &plainly) || plainly);
@@ -151,10 +152,10 @@ class FunctionLoops {
       if (!plain) continue;
       for (Block& block : blocks_) {
         bool plainly = false;
-        if (GoesTo(block, end, &plainly)) block.body.back() = Make(kReturn, {});
+        if (GoesTo(block, end, &plainly)) block.body.back() = Make(OpReturn, {});
       }
       blocks_[i].body.resize(blocks_[i].body.size() - 2);
-      blocks_[i].body.push_back(Make(kBranch, {first}));
+      blocks_[i].body.push_back(Make(OpBranch, {first}));
       blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(at));
     }
   }
@@ -165,7 +166,8 @@ class FunctionLoops {
     std::map<uint32_t, std::pair<Instruction*, int>> comparisons;  // and how often they are read
     for (Block& block : blocks_) {
       for (Instruction& instruction : block.body) {
-        if (OppositeOf(instruction.op()) != kNop) comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
+        if (OppositeOf(instruction.op()) != OpNop)
+          comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
       }
     }
     for (Block& block : blocks_) {
@@ -179,16 +181,16 @@ class FunctionLoops {
     std::set<uint32_t> ends;
     for (const Block& block : blocks_) {
       for (const Instruction& each : block.body) {
-        if (each.op() == kLoopMerge) ends.insert(each.words[1]);
+        if (each.op() == OpLoopMerge) ends.insert(each.words[1]);
       }
     }
     for (Block& block : blocks_) {
-      if (block.body.size() < 2 || block.body.back().op() != kBranchConditional) continue;
+      if (block.body.size() < 2 || block.body.back().op() != OpBranchConditional) continue;
       const Instruction& merge = *(block.body.end() - 2);
       Words& branch = block.body.back().words;
       const bool loop_ends = ends.contains(branch[3]) && !ends.contains(branch[2]);
-      const bool rest_follows = merge.op() == kSelectionMerge && branch[2] != branch[3] &&
-                                (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == kReturn);
+      const bool rest_follows = merge.op() == OpSelectionMerge && branch[2] != branch[3] &&
+                                (branch[2] == merge.words[1] || blocks_[At(branch[2])].body.front().op() == OpReturn);
       if ((!loop_ends && !rest_follows) || branch.size() != 4) continue;  // with weights of the sides: more
       if (const auto it = comparisons.find(branch[1]); it != comparisons.end() && it->second.second == 1) {
         uint32_t& head = it->second.first->words[0];
@@ -206,7 +208,7 @@ class FunctionLoops {
     for (Block& block : blocks_) {
       for (Instruction& instruction : block.body) {
         const Words& w = instruction.words;
-        if (instruction.op() == kAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
+        if (instruction.op() == OpAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
       }
     }
     Instructions found;
@@ -214,7 +216,7 @@ class FunctionLoops {
       const uint32_t pointer = from.size() > 1 ? types_.PointerToMember(member.first, member.second) : 0;
       if (pointer == 0) continue;
       const uint32_t array = module_.ids.Fresh();
-      found.push_back(Make(kAccessChain, {pointer, array, member.first, member.second}));
+      found.push_back(Make(OpAccessChain, {pointer, array, member.first, member.second}));
       for (Instruction* way : from) {
         Words& w = way->words;
         w[3] = array;
@@ -223,7 +225,7 @@ class FunctionLoops {
       }
     }
     Instructions& body = blocks_[0].body;
-    body.insert(std::ranges::find_if(body, [](const Instruction& each) { return each.op() != kVariable; }),
+    body.insert(std::ranges::find_if(body, [](const Instruction& each) { return each.op() != OpVariable; }),
                 found.begin(), found.end());
   }
 
@@ -231,7 +233,7 @@ class FunctionLoops {
   void HideStarts(Block& header) {
     const uint32_t next = (header.body.end() - 2)->words[2];
     for (Instruction& phi : header.body) {
-      if (phi.op() != kPhi) return;
+      if (phi.op() != OpPhi) return;
       for (size_t i = 3; i < phi.words.size(); i += 2) {
         if (phi.words[i + 1] != next && module_.TypeOf(phi.words[i]) != 0) phi.words[i] = Hidden(phi.words[i]);
       }
@@ -244,17 +246,17 @@ class FunctionLoops {
     const uint32_t number = types_.Unsigned(), type = module_.TypeOf(constant);
     if (zero_ == 0) {
       const uint32_t pointer = module_.ids.Fresh(), value = module_.ids.Fresh();
-      starts_.push_back(Make(kAccessChain, {types_.PointerTo(number, kInputClass), pointer, types_.Workgroup(),
-                                            module_.ConstantOf(number, 2)}));
-      starts_.push_back(Make(kLoad, {number, value, pointer}));
+      starts_.push_back(Make(OpAccessChain, {types_.PointerTo(number, StorageClassInput), pointer, types_.Workgroup(),
+                                             module_.ConstantOf(number, 2)}));
+      starts_.push_back(Make(OpLoad, {number, value, pointer}));
       zero_ = module_.ids.Fresh();
-      starts_.push_back(Make(kShiftRightLogical, {number, zero_, value, module_.ConstantOf(number, 31)}));
+      starts_.push_back(Make(OpShiftRightLogical, {number, zero_, value, module_.ConstantOf(number, 31)}));
     }
     uint32_t sum = zero_;
-    if (!types_.IsUnsigned(type)) starts_.push_back(Make(kBitcast, {type, sum = module_.ids.Fresh(), zero_}));
+    if (!types_.IsUnsigned(type)) starts_.push_back(Make(OpBitcast, {type, sum = module_.ids.Fresh(), zero_}));
     if (module_.Value(constant) != 0u) {
       const uint32_t added = module_.ids.Fresh();
-      starts_.push_back(Make(kIAdd, {type, added, sum, constant}));
+      starts_.push_back(Make(OpIAdd, {type, added, sum, constant}));
       sum = added;
     }
     return hidden_[constant] = sum;
@@ -271,7 +273,7 @@ class FunctionLoops {
     Instructions& body = blocks_[at].body;
     bool goes_on = false, goes_on_plainly = false;
     goes_on = GoesTo(blocks_[at], head_label, &goes_on_plainly);
-    if (!goes_on || body[0].op() == kPhi) return;
+    if (!goes_on || body[0].op() == OpPhi) return;
     size_t before = blocks_.size();
     bool plainly = false;
     for (size_t i = 0; i < blocks_.size(); ++i) {
@@ -288,9 +290,10 @@ class FunctionLoops {
     } else {
       // The block is all of the body: an empty one behind it.
       from = in_merge = module_.ids.Fresh();
-      body.back() = Make(kBranch, {from});
+      body.back() = Make(OpBranch, {from});
       last = at;
-      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, Block{from, {Make(kBranch, {head_label})}});
+      blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                     Block{from, {Make(OpBranch, {head_label})}});
     }
     HandOnInVariables(header, label, from, last);
   }
@@ -299,7 +302,7 @@ class FunctionLoops {
   void MoveToEnd(size_t at, size_t before, uint32_t head_label, bool plainly) {
     Instructions rest = std::move(blocks_[at].body);
     const uint32_t label = blocks_[at].label;
-    blocks_[at].body = {Make(kBranch, {head_label})};
+    blocks_[at].body = {Make(OpBranch, {head_label})};
     Instruction branch = std::move(rest.back());
     rest.pop_back();
     for (Instruction& each : rest) AddToEnd(blocks_[before], std::move(each));
@@ -311,7 +314,7 @@ class FunctionLoops {
         continue;
       }
       for (Instruction& phi : blocks_[At(branch.words[i])].body) {
-        if (phi.op() != kPhi) break;
+        if (phi.op() != OpPhi) break;
         VisitOrigins(phi, [&](uint32_t& origin) { origin = origin == label ? blocks_[before].label : origin; });
       }
     }
@@ -326,7 +329,7 @@ class FunctionLoops {
     std::vector<std::pair<size_t, Instruction>> stores;
     for (Instruction& instruction : old) {
       Words& w = instruction.words;
-      if (instruction.op() != kPhi) {
+      if (instruction.op() != OpPhi) {
         rest.push_back(std::move(instruction));
         continue;
       }
@@ -336,10 +339,11 @@ class FunctionLoops {
         continue;
       }
       const uint32_t variable = module_.ids.Fresh();
-      variables_.push_back(Make(kVariable, {types_.PointerTo(w[1], kFunctionClass), variable, kFunctionClass}));
+      variables_.push_back(
+          Make(OpVariable, {types_.PointerTo(w[1], StorageClassFunction), variable, StorageClassFunction}));
       for (size_t i = 3; i < 7; i += 2)
-        stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(kStore, {variable, w[i]}));
-      loads.push_back(Make(kLoad, {w[1], w[2], variable}));
+        stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(OpStore, {variable, w[i]}));
+      loads.push_back(Make(OpLoad, {w[1], w[2], variable}));
     }
     Instructions& body = blocks_[header].body;
     body = std::move(kept);

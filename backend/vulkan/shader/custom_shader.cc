@@ -69,7 +69,7 @@ std::string ModuleBytes(const std::vector<uint32_t>& words) {
 Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& name, const DeviceFacts& facts) {
   for (size_t at = spirv::kHeaderWords; at + 1 < words.size(); at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffffu;
-    if (op != spirv::kCapability) break;  // they come first
+    if (op != spirv::OpCapability) break;  // they come first
     const uint32_t number = words[at + 1];
     if (number >= kFirstSubgroup && number <= kLastSubgroup) {
       if (facts.subgroup_shuffle) continue;
@@ -94,14 +94,14 @@ Status CheckLayout(const std::vector<uint32_t>& words, const std::string& name, 
   for (size_t at = spirv::kHeaderWords; at < words.size(); at += words[at] >> 16) {
     const std::span<const uint32_t> instruction = std::span(words).subspan(at, words[at] >> 16);
     const uint32_t op = instruction[0] & 0xffffu;
-    if (op == spirv::kFunction) break;
+    if (op == spirv::OpFunction) break;
     if (instruction.size() < 4) continue;
-    if (op == spirv::kEntryPoint && instruction[1] == kComputeModel && instruction.size() > 4)
+    if (op == spirv::OpEntryPoint && instruction[1] == kComputeModel && instruction.size() > 4)
       has_main = has_main || std::ranges::equal(instruction.subspan(3, 2), kMain);
-    if (op == spirv::kVariable && instruction[3] == spirv::kPushConstantClass && !addresses && !key.in_parts)
+    if (op == spirv::OpVariable && instruction[3] == spirv::StorageClassPushConstant && !addresses && !key.in_parts)
       return InvalidArgument("kernel {}: its module takes push constants, of which kernels under descriptors have none",
                              name);
-    if (op != spirv::kDecorate || (instruction[2] != kBinding && instruction[2] != kDescriptorSet)) continue;
+    if (op != spirv::OpDecorate || (instruction[2] != kBinding && instruction[2] != kDescriptorSet)) continue;
     if (addresses)
       return InvalidArgument("kernel {}: its module binds descriptors, of which kernels under addresses have none",
                              name);

@@ -150,7 +150,7 @@ const Passes kPassesWithoutCalls = {"--inline-entry-points-exhaustive", "--elimi
 
 bool HasLoopToUnroll(const std::vector<uint32_t>& words) {
   return std::ranges::any_of(spirv::Read(words), [](const spirv::Instruction& instruction) {
-    return instruction.op() == spirv::kLoopMerge && (instruction.words[3] & 1u) != 0;
+    return instruction.op() == spirv::OpLoopMerge && (instruction.words[3] & 1u) != 0;
   });
 }
 

@@ -261,9 +261,9 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   using namespace spirv;
-  constexpr uint32_t kDenormals[] = {kDenormPreserveCapability, kDenormPreserve};
-  constexpr uint32_t kPreserve[] = {kSignedZeroInfNanPreserveCapability, kSignedZeroInfNanPreserve};
-  constexpr uint32_t kRoundToEven[] = {kRoundingModeRTECapability, kRoundingModeRTE};
+  constexpr uint32_t kDenormals[] = {CapabilityDenormPreserve, ExecutionModeDenormPreserve};
+  constexpr uint32_t kPreserve[] = {CapabilitySignedZeroInfNanPreserve, ExecutionModeSignedZeroInfNanPreserve};
+  constexpr uint32_t kRoundToEven[] = {CapabilityRoundingModeRTE, ExecutionModeRoundingModeRTE};
   std::string text;
   auto mode = [&](bool wanted, const uint32_t(&codes)[2], int width) {
     if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
@@ -324,7 +324,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   text += ArgumentBlock(key, bindings);
   if (fused) text += "#define VXLA_FUSED_F32 1\n";
   const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
-  if (native_nan && !facts.costs.plain_text) text += "#define VXLA_NATIVE_NAN 1\n";
+  if (native_nan && !facts.costs.plain_arithmetic) text += "#define VXLA_NATIVE_NAN 1\n";
   if (native_f16) {
     text += kNativeF16;
     text += facts.quirks.folds_f16 || facts.is_any_device() ? kHiddenF16Conversions : kF16Conversions;

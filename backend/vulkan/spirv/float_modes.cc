@@ -31,7 +31,7 @@ std::vector<uint32_t> NameOfExtension() {
 }
 
 bool NamesFloatControls(const Instruction& instruction) {
-  return instruction.op() == kExtension &&
+  return instruction.op() == OpExtension &&
          std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
 }
 
@@ -40,23 +40,23 @@ bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 
 }  // namespace
 
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words) {
-  const FloatMode modes[] = {{kDenormPreserve,
-                              kDenormPreserveCapability,
+  const FloatMode modes[] = {{ExecutionModeDenormPreserve,
+                              CapabilityDenormPreserve,
                               {facts.denorm_preserve_16, facts.denorm_preserve_32, facts.denorm_preserve_64}},
-                             {kSignedZeroInfNanPreserve,
-                              kSignedZeroInfNanPreserveCapability,
+                             {ExecutionModeSignedZeroInfNanPreserve,
+                              CapabilitySignedZeroInfNanPreserve,
                               {facts.signed_zero_inf_nan_preserve_16, facts.signed_zero_inf_nan_preserve_32,
                                facts.signed_zero_inf_nan_preserve_64}},
-                             {kRoundingModeRTE,
-                              kRoundingModeRTECapability,
+                             {ExecutionModeRoundingModeRTE,
+                              CapabilityRoundingModeRTE,
                               {facts.rounding_rte_16, facts.rounding_rte_32, facts.rounding_rte_64}}};
   // A module declares a capability once, for all widths that it has modes of.
   const auto stays = [&](const Instruction& instruction) {
-    const bool is_mode = instruction.op() == kExecutionMode;
+    const bool is_mode = instruction.op() == OpExecutionMode;
     if (NamesFloatControls(instruction))
       return std::ranges::any_of(
           modes, [](const FloatMode& mode) { return std::ranges::find(mode.has, true) != mode.has.end(); });
-    if (!is_mode && instruction.op() != kCapability) return true;
+    if (!is_mode && instruction.op() != OpCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
     if (mode == std::end(modes)) return true;
@@ -82,20 +82,20 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
   size_t place = 0, behind_capabilities = kHeaderWords;
   for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
     const uint32_t op = words[at] & 0xffffu;
-    if (op == kFunction) break;
-    if (op == kCapability) behind_capabilities = at + (words[at] >> 16);
-    if (op == kEntryPoint) entry = words[at + 2];
-    if (op == kExecutionMode && words[at] >> 16 == 4) there.emplace(words[at + 2], words[at + 3]);
-    if (op == kEntryPoint || op == kExecutionMode || op == kExecutionModeId) place = at + (words[at] >> 16);
+    if (op == OpFunction) break;
+    if (op == OpCapability) behind_capabilities = at + (words[at] >> 16);
+    if (op == OpEntryPoint) entry = words[at + 2];
+    if (op == OpExecutionMode && words[at] >> 16 == 4) there.emplace(words[at + 2], words[at + 3]);
+    if (op == OpEntryPoint || op == OpExecutionMode || op == OpExecutionModeId) place = at + (words[at] >> 16);
   }
   std::vector<uint32_t> missing;
   for (const auto& [mode, width] : asked) {
-    if (!there.contains({mode, width})) missing.insert(missing.end(), {4u << 16 | kExecutionMode, entry, mode, width});
+    if (!there.contains({mode, width})) missing.insert(missing.end(), {4u << 16 | OpExecutionMode, entry, mode, width});
   }
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(place), missing.begin(), missing.end());
   if (words[kVersionWord] < kVersion14) {
     std::vector<uint32_t> extension = NameOfExtension();
-    extension.insert(extension.begin(), static_cast<uint32_t>(extension.size() + 1) << 16 | kExtension);
+    extension.insert(extension.begin(), static_cast<uint32_t>(extension.size() + 1) << 16 | OpExtension);
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(behind_capabilities), extension.begin(), extension.end());
   }
   return words;

@@ -104,7 +104,7 @@ class Forwarder {
     stores_.clear();
     for (size_t b = 0; b < blocks.size(); ++b) {
       for (const Instruction& each : blocks[b].body) {
-        if (each.op() != kStore || !variables_.contains(each.words[1])) continue;
+        if (each.op() != OpStore || !variables_.contains(each.words[1])) continue;
         Store& store = stores_[each.words[1]];
         store = {store.count + 1, b, each.words[2]};
       }
@@ -120,8 +120,8 @@ class Forwarder {
     for (size_t b = 0; b < blocks.size(); ++b) {
       std::unordered_map<uint32_t, uint32_t> held;  // by variable, in this block
       std::erase_if(blocks[b].body, [&](const Instruction& each) {
-        if (each.op() == kStore && variables_.contains(each.words[1])) held[each.words[1]] = each.words[2];
-        if (each.op() != kLoad || !variables_.contains(each.words[3])) return false;
+        if (each.op() == OpStore && variables_.contains(each.words[1])) held[each.words[1]] = each.words[2];
+        if (each.op() != OpLoad || !variables_.contains(each.words[3])) return false;
         const auto only = stores_.find(each.words[3]);
         if (const auto it = held.find(each.words[3]); it != held.end()) {
           same[each.words[2]] = it->second;
@@ -144,7 +144,7 @@ class Forwarder {
   void DropUnused(std::vector<Block>& blocks) const {
     std::unordered_map<uint32_t, size_t> uses;  // of a variable: but for stores
     auto count = [&](Instruction& each, size_t by) {
-      const uint32_t stored_to = each.op() == kStore && variables_.contains(each.words[1]) ? each.words[1] : 0;
+      const uint32_t stored_to = each.op() == OpStore && variables_.contains(each.words[1]) ? each.words[1] : 0;
       VisitOperands(each, [&](uint32_t& id) {
         if (id != stored_to) uses[id] += by;
       });
@@ -157,9 +157,9 @@ class Forwarder {
       for (size_t i = block->body.size(); i-- > 0;) {
         Instruction& each = block->body[i];
         const uint32_t op = each.op();
-        const bool store = op == kStore && variables_.contains(each.words[1]);
-        const bool pure = (op == kLoad && each.words.size() == 4) || op == kAccessChain || op == kBitcast ||
-                          op == kCompositeExtract || (op >= kIAdd && op <= kLastArithmetic);
+        const bool store = op == OpStore && variables_.contains(each.words[1]);
+        const bool pure = (op == OpLoad && each.words.size() == 4) || op == OpAccessChain || op == OpBitcast ||
+                          op == OpCompositeExtract || (op >= OpIAdd && op <= kLastArithmetic);
         unused[i] = (store || pure) && uses[each.words[store ? 1 : 2]] == 0;
         if (unused[i]) count(each, static_cast<size_t>(-1));
       }
@@ -169,7 +169,7 @@ class Forwarder {
     auto unread = [&](uint32_t id) { return variables_.contains(id) && uses[id] == 0; };
     for (Block& block : blocks) {
       std::erase_if(block.body, [&](const Instruction& each) {
-        return (each.op() == kStore && unread(each.words[1])) || (each.op() == kVariable && unread(each.words[2]));
+        return (each.op() == OpStore && unread(each.words[1])) || (each.op() == OpVariable && unread(each.words[2]));
       });
     }
   }

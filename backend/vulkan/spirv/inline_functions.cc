@@ -41,17 +41,17 @@ class Inliner {
     Function* current = nullptr;
     for (const Instruction& instruction : instructions) {
       const uint32_t op = instruction.op();
-      if (op == kFunction) {
+      if (op == OpFunction) {
         index_of_[instruction.words[2]] = functions_.size();
         current = &functions_.emplace_back();
         current->head = instruction;
-      } else if (op == kFunctionEnd) {
+      } else if (op == OpFunctionEnd) {
         current->end = instruction;
         Classify(*current);
-      } else if (op == kFunctionParameter) {
+      } else if (op == OpFunctionParameter) {
         current->parameters.push_back(instruction.words[2]);
         current->parameter_instructions.push_back(instruction);
-      } else if (op == kLabel) {
+      } else if (op == OpLabel) {
         current->blocks.push_back({instruction.words[1], {}});
       } else if (!current->blocks.empty()) {
         current->blocks.back().body.push_back(instruction);
@@ -65,14 +65,14 @@ class Inliner {
     for (Block& block : function.blocks) {
       for (Instruction& instruction : block.body) {
         const uint32_t op = instruction.op();
-        function.known &= VisitOperands(instruction, [](uint32_t&) {}) && op != kSwitch;
-        initialised |= op == kVariable && instruction.words.size() > 4;
-        returns += op == kReturn || op == kReturnValue ? 1 : 0;
+        function.known &= VisitOperands(instruction, [](uint32_t&) {}) && op != OpSwitch;
+        initialised |= op == OpVariable && instruction.words.size() > 4;
+        returns += op == OpReturn || op == OpReturnValue ? 1 : 0;
       }
     }
     if (function.blocks.empty() || function.blocks.back().body.empty() || returns != 1) return;
     const uint32_t last = function.blocks.back().body.back().op();
-    function.copied = function.known && !initialised && (last == kReturn || last == kReturnValue) &&
+    function.copied = function.known && !initialised && (last == OpReturn || last == OpReturnValue) &&
                       (function.blocks.size() == 1 || branching_);
   }
 
@@ -84,7 +84,7 @@ class Inliner {
     std::unordered_set<uint32_t> continues;
     for (const Block& block : function.blocks) {
       for (const Instruction& instruction : block.body) {
-        if (instruction.op() == kLoopMerge) continues.insert(instruction.words[2]);
+        if (instruction.op() == OpLoopMerge) continues.insert(instruction.words[2]);
       }
     }
     Caller caller;
@@ -92,10 +92,10 @@ class Inliner {
       // What a loop's head and the place where it goes on may consist of is limited.
       const bool whole =
           continues.contains(block.label) ||
-          std::ranges::any_of(block.body, [](const Instruction& each) { return each.op() == kLoopMerge; });
+          std::ranges::any_of(block.body, [](const Instruction& each) { return each.op() == OpLoopMerge; });
       caller.blocks.push_back({block.label, {}});
       for (Instruction& instruction : block.body) {
-        const auto called = instruction.op() == kFunctionCall ? index_of_.find(instruction.words[3]) : index_of_.end();
+        const auto called = instruction.op() == OpFunctionCall ? index_of_.find(instruction.words[3]) : index_of_.end();
         Function* callee = called == index_of_.end() ? nullptr : &functions_[called->second];
         if (callee != nullptr && callee->copied) Finish(*callee);
         if (callee == nullptr || !callee->copied || (whole && callee->blocks.size() > 1)) {
@@ -147,16 +147,16 @@ class Inliner {
       if (&block != callee.blocks.data()) caller->blocks.push_back({renamed.at(block.label), {}});
       for (const Instruction& original : block.body) {
         const uint32_t op = original.op();
-        if (op == kReturn) continue;
+        if (op == OpReturn) continue;
         Instruction copy = original;
         VisitOperands(copy, rename);
         VisitLabels(copy, rename);
-        if (op == kReturnValue) {
+        if (op == OpReturnValue) {
           caller->same[call.words[2]] = copy.words[1];
           continue;
         }
         if (HasResult(op)) rename(copy.words[2]);
-        (op == kVariable ? caller->variables : caller->blocks.back().body).push_back(std::move(copy));
+        (op == OpVariable ? caller->variables : caller->blocks.back().body).push_back(std::move(copy));
       }
     }
   }
@@ -175,7 +175,7 @@ class Inliner {
     std::vector<bool> called(functions_.size(), false);
     std::vector<uint32_t> work;
     for (const Instruction& each : module_.declarations) {
-      if (each.op() == kEntryPoint) work.push_back(each.words[2]);
+      if (each.op() == OpEntryPoint) work.push_back(each.words[2]);
     }
     while (!work.empty()) {
       const auto at = index_of_.find(work.back());
@@ -184,7 +184,7 @@ class Inliner {
       called[at->second] = true;
       for (const Block& block : functions_[at->second].blocks) {
         for (const Instruction& instruction : block.body) {
-          if (instruction.op() == kFunctionCall) work.push_back(instruction.words[3]);
+          if (instruction.op() == OpFunctionCall) work.push_back(instruction.words[3]);
           if (instruction.op() == kCooperativeMatrixPerElementOp) work.push_back(instruction.words[4]);
         }
       }
@@ -206,7 +206,7 @@ class Inliner {
     out->push_back(function.head);
     out->insert(out->end(), function.parameter_instructions.begin(), function.parameter_instructions.end());
     for (const Block& block : function.blocks) {
-      out->push_back(Make(kLabel, {block.label}));
+      out->push_back(Make(OpLabel, {block.label}));
       out->insert(out->end(), block.body.begin(), block.body.end());
     }
     out->push_back(function.end);

@@ -21,11 +21,11 @@ Words ScalarOf(uint32_t component) {
   const uint32_t bits = component & 0xffu;
   switch (component & ~0xffu) {
     case kFloatComponent:
-      return Make(kTypeFloat, {0, bits}).words;
+      return Make(OpTypeFloat, {0, bits}).words;
     case kBrainComponent:
-      return Make(kTypeFloat, {0, bits, 0}).words;  // the encoding BFloat16KHR
+      return Make(OpTypeFloat, {0, bits, 0}).words;  // the encoding BFloat16KHR
     default:
-      return Make(kTypeInt, {0, bits, (component & ~0xffu) == kSignedComponent ? 1u : 0u}).words;
+      return Make(OpTypeInt, {0, bits, (component & ~0xffu) == kSignedComponent ? 1u : 0u}).words;
   }
 }
 
@@ -81,12 +81,12 @@ std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
   std::unordered_map<uint32_t, uint32_t> constants;
   std::map<Words, uint32_t> scalars;  // what is needed, and the ids of what the module declares
   for (const Instruction& instruction : instructions) {
-    if (instruction.op() == kConstant) constants[instruction.words[2]] = instruction.words[3];
+    if (instruction.op() == OpConstant) constants[instruction.words[2]] = instruction.words[3];
     if (instruction.op() == kTypeCooperativeMatrix)
       scalars.try_emplace(ScalarOf(constants[instruction.words[kMatrixComponentWord]]), 0);
   }
   const auto wanted = [&](const Instruction& instruction) {
-    if (instruction.op() != kTypeInt && instruction.op() != kTypeFloat) return scalars.end();
+    if (instruction.op() != OpTypeInt && instruction.op() != OpTypeFloat) return scalars.end();
     Words type = instruction.words;
     type[1] = 0;
     return scalars.find(type);
@@ -121,9 +121,9 @@ std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
   Instructions instructions = Read(words);
   for (Instruction& instruction : instructions) {
     if (instruction.op() == kTypeCooperativeMatrix)
-      instruction = Make(kTypeVector, {instruction.words[1], instruction.words[kMatrixComponentWord], 4});
+      instruction = Make(OpTypeVector, {instruction.words[1], instruction.words[kMatrixComponentWord], 4});
     if (instruction.op() == kTypeTensorLayout || instruction.op() == kTypeTensorView)
-      instruction = Make(kTypeBool, {instruction.words[1]});
+      instruction = Make(OpTypeBool, {instruction.words[1]});
   }
   return Join(words, instructions);
 }
@@ -134,7 +134,7 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
   if (std::ranges::none_of(instructions, applies)) return words;
   std::unordered_map<uint32_t, Instruction> calls;
   for (const Instruction& instruction : instructions) {
-    if (instruction.op() == kFunctionCall) calls.emplace(instruction.words[2], instruction);
+    if (instruction.op() == OpFunctionCall) calls.emplace(instruction.words[2], instruction);
   }
   // The function, and behind an element's row, column and value what is the same for all of them.
   constexpr size_t kFunctionWord = 4, kCalledWord = 3, kFirstArgument = 4, kOfElement = 3;
@@ -150,7 +150,7 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
     instruction.words[0] = static_cast<uint32_t>(instruction.words.size()) << 16 | kCooperativeMatrixPerElementOp;
   }
   std::erase_if(instructions, [&](const Instruction& instruction) {
-    return instruction.op() == kFunctionCall && replaced.contains(instruction.words[2]);
+    return instruction.op() == OpFunctionCall && replaced.contains(instruction.words[2]);
   });
   return Join(words, instructions);
 }

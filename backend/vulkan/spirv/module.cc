@@ -4,7 +4,7 @@ namespace VXLA_NAMESPACE::vulkan::spirv {
 
 Module::Module(const Words& words) : ids(words[kBoundWord]), header_(words.begin(), words.begin() + kHeaderWords) {
   for (Instruction& instruction : Read(words)) {
-    const bool before = functions.empty() && instruction.op() != kFunction;
+    const bool before = functions.empty() && instruction.op() != OpFunction;
     if (before) {
       ids.Declare(instruction);
       Note(instruction);
@@ -15,8 +15,8 @@ Module::Module(const Words& words) : ids(words[kBoundWord]), header_(words.begin
 
 void Module::Note(const Instruction& declaration) {
   const Words& w = declaration.words;
-  if (declaration.op() == kTypeInt && w[2] == 32) integers_.insert(w[1]);
-  if (declaration.op() != kConstant || !integers_.contains(w[1])) return;
+  if (declaration.op() == OpTypeInt && w[2] == 32) integers_.insert(w[1]);
+  if (declaration.op() != OpConstant || !integers_.contains(w[1])) return;
   values_[w[2]] = {w[1], w[3]};
   constants_.try_emplace({w[1], w[3]}, w[2]);
 }
@@ -42,14 +42,14 @@ uint32_t Module::TypeOf(uint32_t constant) const {
 
 uint32_t Module::ConstantOf(uint32_t type, uint32_t value) {
   const auto it = constants_.find({type, value});
-  return it != constants_.end() ? it->second : Declare(Make(kConstant, {type, ids.Fresh(), value}));
+  return it != constants_.end() ? it->second : Declare(Make(OpConstant, {type, ids.Fresh(), value}));
 }
 
 Words Module::Run(const Rewrite& rewrite) {
   Instructions rewritten;
   std::unordered_set<uint32_t> were, are;  // results
   auto note = [](const Instruction& each, std::unordered_set<uint32_t>* ids_of) {
-    if (each.op() == kLabel) ids_of->insert(each.words[1]);
+    if (each.op() == OpLabel) ids_of->insert(each.words[1]);
     if (HasResult(each.op()) && each.words.size() > 2) ids_of->insert(each.words[2]);
   };
   auto write = [&](Instruction each) {
@@ -60,13 +60,13 @@ Words Module::Run(const Rewrite& rewrite) {
   for (const Instruction& instruction : functions) note(instruction, &were);
   uint32_t function = 0;
   for (size_t at = 0; at < functions.size();) {
-    if (functions[at].op() == kFunction) function = functions[at].words[2];
-    if (functions[at].op() != kLabel) {
+    if (functions[at].op() == OpFunction) function = functions[at].words[2];
+    if (functions[at].op() != OpLabel) {
       write(functions[at++]);
       continue;
     }
     for (Block& block : rewrite(TakeBlocks(functions, &at), function)) {
-      write(Make(kLabel, {block.label}));
+      write(Make(OpLabel, {block.label}));
       for (Instruction& each : block.body) write(std::move(each));
     }
   }
@@ -88,10 +88,10 @@ bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>
   for (Block& block : blocks) {
     for (Instruction& instruction : block.body) {
       const uint32_t op = instruction.op();
-      if (op == kSwitch) return false;
-      if (op == kVariable && instruction.words.size() == 4) variables->insert(instruction.words[2]);
-      if (op == kLoad) continue;
-      if (op == kStore) {
+      if (op == OpSwitch) return false;
+      if (op == OpVariable && instruction.words.size() == 4) variables->insert(instruction.words[2]);
+      if (op == OpLoad) continue;
+      if (op == OpStore) {
         others.insert(instruction.words[2]);
       } else if (!VisitOperands(instruction, [&](uint32_t& id) { others.insert(id); })) {
         return false;

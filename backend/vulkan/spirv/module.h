@@ -19,7 +19,7 @@ class CopiedIds {
 
   // Before any copy: an instruction of the module's that stands before its functions.
   void Declare(const Instruction& instruction) {
-    if (instruction.op() == kDecorate) decorated_as_[instruction.words[1]] = instruction.words[1];
+    if (instruction.op() == OpDecorate) decorated_as_[instruction.words[1]] = instruction.words[1];
   }
 
   uint32_t bound() const { return bound_; }
@@ -38,8 +38,8 @@ class CopiedIds {
   void Append(const Instructions& declarations, const std::function<bool(uint32_t)>& gone, Words* out) const {
     for (const Instruction& instruction : declarations) {
       const uint32_t op = instruction.op();
-      if ((op != kDecorate && op != kName) || !gone(instruction.words[1])) spirv::Append(instruction, out);
-      const auto copies = op == kDecorate ? copies_of_.find(instruction.words[1]) : copies_of_.end();
+      if ((op != OpDecorate && op != OpName) || !gone(instruction.words[1])) spirv::Append(instruction, out);
+      const auto copies = op == OpDecorate ? copies_of_.find(instruction.words[1]) : copies_of_.end();
       if (copies == copies_of_.end()) continue;
       for (uint32_t copy : copies->second) {
         if (gone(copy)) continue;

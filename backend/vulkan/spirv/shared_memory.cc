@@ -20,7 +20,7 @@ class SharedReader {
   std::optional<uint64_t> Read(const Words& words) {
     for (size_t at = kHeaderWords; at < words.size();) {
       const uint32_t count = words[at] >> 16, op = words[at] & 0xffffu;
-      if (op == kFunction || count == 0 || at + count > words.size()) break;
+      if (op == OpFunction || count == 0 || at + count > words.size()) break;
       if (!Note(op, std::span(words).subspan(at + 1, count - 1))) return std::nullopt;
       at += count;
     }
@@ -31,47 +31,47 @@ class SharedReader {
   // False: a variable's size is not known.
   bool Note(uint32_t op, std::span<const uint32_t> in) {
     switch (op) {
-      case kDecorate:
-        if (in[1] == kSpecId) numbers_[in[0]] = in[2];
+      case OpDecorate:
+        if (in[1] == DecorationSpecId) numbers_[in[0]] = in[2];
         return true;
-      case kTypeBool:
+      case OpTypeBool:
         types_[in[0]] = {4, 4};
         return true;
-      case kTypeInt:
-      case kTypeFloat:
+      case OpTypeInt:
+      case OpTypeFloat:
         types_[in[0]] = {in[1] / 8, in[1] / 8};
         return true;
-      case kTypeVector:
+      case OpTypeVector:
         NoteVector(in[0], in[1], in[2]);
         return true;
-      case kTypeArray:
+      case OpTypeArray:
         NoteArray(in[0], in[1], in[2]);
         return true;
-      case kTypeStruct:
+      case OpTypeStruct:
         NoteStruct(in);
         return true;
-      case kTypePointer:
+      case OpTypePointer:
         pointed_[in[0]] = in[2];
         return true;
-      case kConstantTrue:
-      case kConstantFalse:
-        values_[in[1]] = op == kConstantTrue;
+      case OpConstantTrue:
+      case OpConstantFalse:
+        values_[in[1]] = op == OpConstantTrue;
         return true;
-      case kConstant:
+      case OpConstant:
         values_[in[1]] = in[2];
         return true;
-      case kSpecConstantTrue:
-      case kSpecConstantFalse:
-        NoteSpecialised(in[1], op == kSpecConstantTrue);
+      case OpSpecConstantTrue:
+      case OpSpecConstantFalse:
+        NoteSpecialised(in[1], op == OpSpecConstantTrue);
         return true;
-      case kSpecConstant:
+      case OpSpecConstant:
         NoteSpecialised(in[1], in[2]);
         return true;
-      case kSpecConstantOp:
+      case OpSpecConstantOp:
         NoteOperation(in);
         return true;
-      case kVariable:
-        return in[2] != kWorkgroupClass || NoteShared(in[0]);
+      case OpVariable:
+        return in[2] != StorageClassWorkgroup || NoteShared(in[0]);
       default:
         return true;
     }
@@ -113,9 +113,9 @@ class SharedReader {
       if (known == values_.end()) return;
       of.push_back(known->second);
     }
-    if (in[2] == kSelect && of.size() == 3) {
+    if (in[2] == OpSelect && of.size() == 3) {
       values_[in[1]] = of[0] != 0 ? of[1] : of[2];
-    } else if (in[2] == kLogicalNot && of.size() == 1) {
+    } else if (in[2] == OpLogicalNot && of.size() == 1) {
       values_[in[1]] = of[0] == 0;
     } else if (const auto value = of.size() == 2 ? Calculated(in[2], of[0], of[1]) : std::nullopt) {
       values_[in[1]] = *value;

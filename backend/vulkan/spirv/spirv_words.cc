@@ -14,11 +14,12 @@ bool IsTensor(uint32_t op) { return op >= kFirstTensor && op <= kLastTensor; }
 // Of operations that are numbered together.
 std::optional<Range> OperandsOfKind(uint32_t op, size_t count) {
   // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
-  if (op == kGroupBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic)) return Range{5, count};
+  if (op == OpGroupNonUniformBallotBitCount || (op >= kFirstGroupArithmetic && op <= kLastGroupArithmetic))
+    return Range{5, count};
   const bool atomic = op >= kFirstAtomic && op <= kLastAtomic, group = op >= kFirstGroup && op <= kLastGroup;
   const bool images = op >= kFirstImage && op <= kLastImage;
   const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images, tensor = IsTensor(op);
-  if (pure || tensor || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == kCopyLogical)
+  if (pure || tensor || atomic || group || op == OpAccessChain || op == OpInBoundsAccessChain || op == OpCopyLogical)
     return Range{3, count};
   return std::nullopt;
 }
@@ -27,39 +28,39 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
   const uint32_t op = instruction.op();
   const size_t count = instruction.words.size();
   switch (op) {
-    case kNop:
-    case kUndef:
-    case kVariable:  // without its initialiser, a constant of the module
-    case kFunctionParameter:
-    case kLabel:
-    case kBranch:
-    case kSelectionMerge:
-    case kLoopMerge:
-    case kReturn:
-    case kKill:
-    case kUnreachable:
+    case OpNop:
+    case OpUndef:
+    case OpVariable:  // without its initialiser, a constant of the module
+    case OpFunctionParameter:
+    case OpLabel:
+    case OpBranch:
+    case OpSelectionMerge:
+    case OpLoopMerge:
+    case OpReturn:
+    case OpKill:
+    case OpUnreachable:
     case kCooperativeMatrixLength:  // of a type
       return Range{0, 0};
-    case kReturnValue:
-    case kSwitch:
-    case kBranchConditional:
+    case OpReturnValue:
+    case OpSwitch:
+    case OpBranchConditional:
       return Range{1, 2};
-    case kStore:
-    case kCopyMemory:
+    case OpStore:
+    case OpCopyMemory:
       return Range{1, 3};
-    case kControlBarrier:
-    case kMemoryBarrier:
-    case kAtomicStore:
+    case OpControlBarrier:
+    case OpMemoryBarrier:
+    case OpAtomicStore:
       return Range{1, count};
-    case kLoad:
-    case kArrayLength:
-    case kCompositeExtract:
+    case OpLoad:
+    case OpArrayLength:
+    case OpCompositeExtract:
       return Range{3, 4};
-    case kVectorShuffle:
-    case kCompositeInsert:
-    case kSDot:
-    case kUDot:
-    case kSUDot:
+    case OpVectorShuffle:
+    case OpCompositeInsert:
+    case OpSDot:
+    case OpUDot:
+    case OpSUDot:
       return Range{3, 5};
     case kCooperativeMatrixLoad:  // followed, as in a store, by what the memory's access is like
       return Range{3, std::min<size_t>(count, 6)};
@@ -69,11 +70,11 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
       return Range{3, 6};
     case kCooperativeMatrixPerElementOp:  // the function among them is no value: no map of values has it
       return Range{3, count};
-    case kFunctionCall:
+    case OpFunctionCall:
       return Range{4, count};
-    case kExtInst:
+    case OpExtInst:
       return Range{5, count};
-    case kPhi:
+    case OpPhi:
       return Range{3, count};  // the labels among them are no values: no map of values has them
     default:
       return OperandsOfKind(op, count);
@@ -83,25 +84,24 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
 }  // namespace
 
 bool IsWholeModule(const Words& words) {
-  constexpr uint32_t kMagic = 0x07230203;
-  if (words.size() <= kHeaderWords || words[0] != kMagic) return false;
-  uint32_t last = kNop;
+  if (words.size() <= kHeaderWords || words[0] != MagicNumber) return false;
+  uint32_t last = OpNop;
   for (size_t at = kHeaderWords; at < words.size(); at += words[at] >> 16) {
     const size_t length = words[at] >> 16;
     if (length == 0 || length > words.size() - at) return false;
     last = words[at] & 0xffffu;
   }
-  return last == kFunctionEnd;
+  return last == OpFunctionEnd;
 }
 
 bool Declares(const Words& words, Capability capability) {
-  for (size_t at = kHeaderWords; at + 1 < words.size() && words[at] == (2u << 16 | kCapability); at += 2) {
+  for (size_t at = kHeaderWords; at + 1 < words.size() && words[at] == (2u << 16 | OpCapability); at += 2) {
     if (words[at + 1] == capability) return true;
   }
   return false;
 }
 
-Instruction Make(Op op, std::initializer_list<uint32_t> operands) {
+Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands) {
   Instruction instruction;
   instruction.words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
   instruction.words.insert(instruction.words.end(), operands.begin(), operands.end());
@@ -121,9 +121,9 @@ Instructions Read(const Words& words) {
 
 std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at) {
   std::vector<Block> blocks;
-  for (; *at < instructions.size() && instructions[*at].op() != kFunctionEnd; ++*at) {
+  for (; *at < instructions.size() && instructions[*at].op() != OpFunctionEnd; ++*at) {
     const Instruction& instruction = instructions[*at];
-    if (instruction.op() == kLabel) {
+    if (instruction.op() == OpLabel) {
       blocks.push_back({instruction.words[1], {}});
     } else {
       blocks.back().body.push_back(instruction);
@@ -138,26 +138,9 @@ void Append(const Instruction& instruction, Words* words) {
 
 bool HasResult(uint32_t op) {
   switch (op) {
-    case kNop:
-    case kStore:
-    case kCopyMemory:
-    case kCopyMemorySized:
-    case kLabel:
-    case kLoopMerge:
-    case kSelectionMerge:
-    case kBranch:
-    case kBranchConditional:
-    case kSwitch:
-    case kFunctionEnd:
-    case kControlBarrier:
-    case kMemoryBarrier:
-    case kAtomicStore:
     case kCooperativeMatrixStore:
     case kCooperativeMatrixStoreTensor:
       return false;
-    case kSDot:
-    case kUDot:
-    case kSUDot:
     case kCooperativeMatrixLoad:
     case kCooperativeMatrixMulAdd:
     case kCooperativeMatrixLength:
@@ -165,8 +148,9 @@ bool HasResult(uint32_t op) {
     case kCooperativeMatrixPerElementOp:
       return true;
     default:
-      return IsTensor(op) || (op < kKill && op != kLine) || (op >= kFirstGroup && op <= kLastGroup) ||
-             op == kCopyLogical;
+      bool result = IsTensor(op), type = result;
+      if (!result) HasResultAndType(static_cast<Op>(op), &result, &type);
+      return result && type;
   }
 }
 
@@ -199,18 +183,18 @@ bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)
 }
 
 void VisitOrigins(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
-  for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) visit(instruction.words[w]);
+  for (size_t w = 4; instruction.op() == OpPhi && w < instruction.words.size(); w += 2) visit(instruction.words[w]);
 }
 
 void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
   switch (instruction.op()) {
-    case kBranch:
-    case kSelectionMerge:
+    case OpBranch:
+    case OpSelectionMerge:
       return visit(instruction.words[1]);
-    case kLoopMerge:
+    case OpLoopMerge:
       visit(instruction.words[1]);
       return visit(instruction.words[2]);
-    case kBranchConditional:
+    case OpBranchConditional:
       visit(instruction.words[2]);
       return visit(instruction.words[3]);
     default:
@@ -221,45 +205,45 @@ void VisitLabels(Instruction& instruction, const std::function<void(uint32_t&)>&
 std::optional<uint32_t> Calculated(uint32_t op, uint32_t a, uint32_t b) {
   const auto sa = static_cast<int32_t>(a), sb = static_cast<int32_t>(b);
   switch (op) {
-    case kIAdd:
+    case OpIAdd:
       return a + b;
-    case kISub:
+    case OpISub:
       return a - b;
-    case kIMul:
+    case OpIMul:
       return a * b;
-    case kUDiv:
+    case OpUDiv:
       return b != 0 ? std::optional(a / b) : std::nullopt;
-    case kUMod:
+    case OpUMod:
       return b != 0 ? std::optional(a % b) : std::nullopt;
-    case kShiftRightLogical:
+    case OpShiftRightLogical:
       return b < 32 ? std::optional(a >> b) : std::nullopt;
-    case kShiftLeftLogical:
+    case OpShiftLeftLogical:
       return b < 32 ? std::optional(a << b) : std::nullopt;
-    case kBitwiseOr:
-    case kLogicalOr:
+    case OpBitwiseOr:
+    case OpLogicalOr:
       return a | b;
-    case kBitwiseAnd:
-    case kLogicalAnd:
+    case OpBitwiseAnd:
+    case OpLogicalAnd:
       return a & b;
-    case kIEqual:
+    case OpIEqual:
       return a == b;
-    case kINotEqual:
+    case OpINotEqual:
       return a != b;
-    case kUGreaterThan:
+    case OpUGreaterThan:
       return a > b;
-    case kSGreaterThan:
+    case OpSGreaterThan:
       return sa > sb;
-    case kUGreaterThanEqual:
+    case OpUGreaterThanEqual:
       return a >= b;
-    case kSGreaterThanEqual:
+    case OpSGreaterThanEqual:
       return sa >= sb;
-    case kULessThan:
+    case OpULessThan:
       return a < b;
-    case kSLessThan:
+    case OpSLessThan:
       return sa < sb;
-    case kULessThanEqual:
+    case OpULessThanEqual:
       return a <= b;
-    case kSLessThanEqual:
+    case OpSLessThanEqual:
       return sa <= sb;
     default:
       return std::nullopt;

@@ -1,10 +1,13 @@
 // A SPIR-V module as a list of instructions, for the passes that rewrite kernels before drivers see them.
 #pragma once
 
+#define SPV_ENABLE_UTILITY_CODE  // of spirv.hpp: HasResultAndType
+
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <spirv/unified1/spirv.hpp>
 #include <vector>
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
@@ -12,122 +15,35 @@ namespace VXLA_NAMESPACE::vulkan::spirv {
 constexpr size_t kHeaderWords = 5, kVersionWord = 1, kBoundWord = 3;
 constexpr uint32_t kVersion14 = 0x10400;
 
-enum Op : uint32_t {
-  kNop = 0,
-  kUndef = 1,
-  kName = 5,
-  kLine = 8,
-  kExtension = 10,
-  kExtInstImport = 11,
-  kExtInst = 12,
-  kEntryPoint = 15,
-  kExecutionMode = 16,
-  kCapability = 17,
-  kFirstType = 19,
-  kTypeBool = 20,
-  kTypeInt = 21,
-  kTypeFloat = 22,
-  kTypeVector = 23,
-  kTypeMatrix = 24,
-  kTypeArray = 28,
-  kTypeStruct = 30,
-  kTypePointer = 32,
-  kLastType = 39,
-  kFirstConstant = 41,
-  kConstantTrue = 41,
-  kConstantFalse = 42,
-  kConstant = 43,
-  kSpecConstantTrue = 48,
-  kSpecConstantFalse = 49,
-  kSpecConstant = 50,
-  kSpecConstantOp = 52,
-  kLastConstant = 52,
-  kFunction = 54,
-  kFunctionParameter = 55,
-  kFunctionEnd = 56,
-  kFunctionCall = 57,
-  kVariable = 59,
-  kLoad = 61,
-  kStore = 62,
-  kCopyMemory = 63,
-  kCopyMemorySized = 64,
-  kAccessChain = 65,
-  kInBoundsAccessChain = 66,
-  kArrayLength = 68,
-  kDecorate = 71,
-  // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack.
-  kFirstArithmetic = 77,
-  kVectorShuffle = 79,
-  kCompositeConstruct = 80,
-  kCompositeExtract = 81,
-  kCompositeInsert = 82,
-  kFirstImage = 86,  // OpSampledImage ... OpImageQuerySamples
-  kLastImage = 107,
-  kBitcast = 124,
-  kIAdd = 128,
-  kFAdd = 129,
-  kISub = 130,
-  kFSub = 131,
-  kIMul = 132,
-  kFMul = 133,
-  kUDiv = 134,
-  kFDiv = 136,
-  kUMod = 137,
-  kFRem = 140,
-  kFMod = 141,
-  kVectorTimesScalar = 142,
-  kDot = 148,
-  kLogicalOr = 166,
-  kLogicalAnd = 167,
-  kLogicalNot = 168,
-  kSelect = 169,
-  kIEqual = 170,
-  kINotEqual = 171,
-  kUGreaterThan = 172,
-  kSGreaterThan = 173,
-  kUGreaterThanEqual = 174,
-  kSGreaterThanEqual = 175,
-  kULessThan = 176,
-  kSLessThan = 177,
-  kULessThanEqual = 178,
-  kSLessThanEqual = 179,
-  kShiftRightLogical = 194,
-  kShiftLeftLogical = 196,
-  kBitwiseOr = 197,
-  kBitwiseAnd = 199,
-  kLastArithmetic = 205,
-  kControlBarrier = 224,
-  kMemoryBarrier = 225,
-  kFirstAtomic = 227,
-  kAtomicStore = 228,
-  kLastAtomic = 242,
-  kPhi = 245,
-  kLoopMerge = 246,
-  kSelectionMerge = 247,
-  kLabel = 248,
-  kBranch = 249,
-  kBranchConditional = 250,
-  kSwitch = 251,
-  kKill = 252,
-  kReturn = 253,
-  kReturnValue = 254,
-  kUnreachable = 255,
-  kExecutionModeId = 331,
-  kFirstGroup = 333,  // OpGroupNonUniformElect ... OpGroupNonUniformQuadSwap
-  kGroupBallotBitCount = 342,
-  kFirstGroupArithmetic = 349,
-  kLastGroupArithmetic = 364,
-  kLastGroup = 366,
-  kCopyLogical = 400,
-  kSDot = 4450,
-  kUDot = 4451,
-  kSUDot = 4452,
+// The standard's own names: OpLoad, DecorationBuiltIn, StorageClassFunction.
+using namespace spv;
+
+// What it numbers one after another.
+enum : uint32_t {
+  kFirstType = OpTypeVoid,
+  kLastType = OpTypeForwardPointer,
+  kFirstConstant = OpConstantTrue,
+  kLastConstant = OpSpecConstantOp,
+  // Pure but for derivatives, which compute kernels lack.
+  kFirstArithmetic = OpVectorExtractDynamic,
+  kLastArithmetic = OpBitCount,
+  kFirstImage = OpSampledImage,
+  kLastImage = OpImageQuerySamples,
+  kFirstAtomic = OpAtomicLoad,
+  kLastAtomic = OpAtomicXor,
+  kFirstGroup = OpGroupNonUniformElect,
+  kFirstGroupArithmetic = OpGroupNonUniformIAdd,
+  kLastGroupArithmetic = OpGroupNonUniformLogicalXor,
+  kLastGroup = OpGroupNonUniformQuadSwap,
+};
+
+// Newer than Debian 12's header: of SPV_KHR_cooperative_matrix, SPV_NV_cooperative_matrix2, SPV_NV_tensor_addressing.
+enum : uint32_t {
   kTypeCooperativeMatrix = 4456,
   kCooperativeMatrixLoad = 4457,
   kCooperativeMatrixStore = 4458,
   kCooperativeMatrixMulAdd = 4459,
   kCooperativeMatrixLength = 4460,
-  // Of SPV_NV_cooperative_matrix2 and SPV_NV_tensor_addressing.
   kCooperativeMatrixLoadTensor = 5367,
   kCooperativeMatrixStoreTensor = 5368,
   kCooperativeMatrixPerElementOp = 5369,
@@ -135,25 +51,6 @@ enum Op : uint32_t {
   kTypeTensorView = 5371,
   kFirstTensor = 5372,  // OpCreateTensorLayoutNV ... OpTensorLayoutSetBlockSizeNV: of tensor layouts and views
   kLastTensor = 5384,
-};
-enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
-enum ExecutionMode : uint32_t { kDenormPreserve = 4459, kSignedZeroInfNanPreserve = 4461, kRoundingModeRTE = 4462 };
-enum FloatCapability : uint32_t {
-  kDenormPreserveCapability = 4464,
-  kSignedZeroInfNanPreserveCapability = 4466,
-  kRoundingModeRTECapability = 4467
-};
-enum Decoration : uint32_t { kSpecId = 1, kBuiltIn = 11, kNoContraction = 42 };
-enum BuiltIn : uint32_t { kWorkgroupId = 26, kLocalInvocationId = 27, kGlobalInvocationId = 28 };
-enum LoopControl : uint32_t { kNoHint = 0, kUnroll = 1, kDontUnroll = 2 };
-enum Glsl : uint32_t { kUMax = 41, kFma = 50 };  // of GLSL.std.450, the only set that kernels import
-enum StorageClass : uint32_t {
-  kInputClass = 1,
-  kWorkgroupClass = 4,
-  kPrivateClass = 6,
-  kFunctionClass = 7,
-  kPushConstantClass = 9,
-  kStorageBufferClass = 12
 };
 
 using Words = std::vector<uint32_t>;
@@ -173,7 +70,7 @@ struct Block {
 bool IsWholeModule(const Words& words);
 // Whether the module asks for a capability (these instructions come first).
 bool Declares(const Words& words, Capability capability);
-Instruction Make(Op op, std::initializer_list<uint32_t> operands);
+Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands);
 Instructions Read(const Words& words);
 // The blocks of the function whose first label stands at `*at`, which moves on to the function's end.
 std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at);

@@ -58,11 +58,11 @@ class Unroller {
       }
       for (uint32_t value : loop->values) {
         std::vector<Block> copy = Turn(blocks, *loop, value);
-        out.back().body.back() = Make(kBranch, {copy[0].label});
+        out.back().body.back() = Make(OpBranch, {copy[0].label});
         copy = Expanded(std::move(copy));
         std::ranges::move(copy, std::back_inserter(out));
       }
-      out.back().body.back() = Make(kBranch, {loop->after});
+      out.back().body.back() = Make(OpBranch, {loop->after});
       at = loop->end;
     }
     return out;
@@ -72,8 +72,8 @@ class Unroller {
   // that comes before.
   std::optional<Loop> LoopAt(const std::vector<Block>& blocks, size_t at, const Block& before) const {
     const Instructions& header = blocks[at].body;
-    if (header.size() != 2 || header[0].op() != kLoopMerge || header[1].op() != kBranch || at + 3 >= blocks.size() ||
-        header[1].words[1] != blocks[at + 1].label || before.body.back().op() != kBranch ||
+    if (header.size() != 2 || header[0].op() != OpLoopMerge || header[1].op() != OpBranch || at + 3 >= blocks.size() ||
+        header[1].words[1] != blocks[at + 1].label || before.body.back().op() != OpBranch ||
         before.body.back().words[1] != blocks[at].label)
       return std::nullopt;
     Loop loop;
@@ -85,12 +85,12 @@ class Unroller {
     for (loop.end = loop.first; loop.end < blocks.size() && blocks[loop.end].label != loop.after;) ++loop.end;
     const Instruction& branch = blocks[loop.test].body.back();
     if (loop.end == blocks.size() || loop.end == loop.first || blocks[loop.end - 1].label != loop.next ||
-        branch.op() != kBranchConditional || branch.words[2] != blocks[loop.first].label ||
-        branch.words[3] != loop.after || blocks[loop.end].body[0].op() == kPhi ||
-        blocks[loop.end - 1].body.back().op() != kBranch)
+        branch.op() != OpBranchConditional || branch.words[2] != blocks[loop.first].label ||
+        branch.words[3] != loop.after || blocks[loop.end].body[0].op() == OpPhi ||
+        blocks[loop.end - 1].body.back().op() != OpBranch)
       return std::nullopt;
     for (const Instruction& each : blocks[loop.end - 1].body) {
-      if (each.op() == kStore) loop.counter = each.words[1];
+      if (each.op() == OpStore) loop.counter = each.words[1];
     }
     if (!counters_.contains(loop.counter)) return std::nullopt;
     CountTurns(blocks, before, &loop);
@@ -98,12 +98,13 @@ class Unroller {
   }
 
   bool IsWrittenOut(const std::vector<Block>& blocks, size_t at, const Loop& loop) const {
-    if (blocks[at].body[0].words[3] != kUnroll || !loop.all_known || !EndsByItsTest(blocks, loop)) return false;
+    if (blocks[at].body[0].words[3] != LoopControlUnrollMask || !loop.all_known || !EndsByItsTest(blocks, loop))
+      return false;
     size_t instructions = 0;
     for (size_t b = loop.first; b < loop.end; ++b) {
       instructions += blocks[b].body.size();
       for (const Instruction& each : blocks[b].body) {
-        if (each.op() == kLoopMerge && each.words[3] != kUnroll) return false;
+        if (each.op() == OpLoopMerge && each.words[3] != LoopControlUnrollMask) return false;
       }
     }
     return written_ + instructions * loop.values.size() <= kMostInstructions;
@@ -117,10 +118,10 @@ class Unroller {
     for (size_t b = loop.first; b < loop.end; ++b) {
       const bool step = b + 1 == loop.end;
       for (const Instruction& each : blocks[b].body) {
-        within &= each.op() != kVariable && (step || each.op() != kStore || each.words[1] != loop.counter);
+        within &= each.op() != OpVariable && (step || each.op() != OpStore || each.words[1] != loop.counter);
       }
       Instruction last = blocks[b].body.back();
-      within &= last.op() == kBranch || last.op() == kBranchConditional;
+      within &= last.op() == OpBranch || last.op() == OpBranchConditional;
       VisitLabels(last, [&](uint32_t& label) { within &= step ? label == loop.head : inside.contains(label); });
     }
     return within;
@@ -139,7 +140,7 @@ class Unroller {
   void CountTurns(const std::vector<Block>& blocks, const Block& before, Loop* loop) const {
     std::optional<uint32_t> value;
     for (const Instruction& each : before.body) {
-      if (each.op() == kStore && each.words[1] == loop->counter) value = ValueOf(each.words[2], {});
+      if (each.op() == OpStore && each.words[1] == loop->counter) value = ValueOf(each.words[2], {});
     }
     while (value && loop->values.size() <= kMostTurns) {
       std::optional<uint32_t> next = value;
@@ -158,8 +159,8 @@ class Unroller {
     std::unordered_map<uint32_t, size_t> tested;
     for (const Instruction& each : blocks[loop.test].body) {
       const uint32_t op = each.op();
-      if (op == kBranchConditional) continue;
-      if (op != kLoad && (op < kFirstArithmetic || op > kLastArithmetic)) return false;
+      if (op == OpBranchConditional) continue;
+      if (op != OpLoad && (op < kFirstArithmetic || op > kLastArithmetic)) return false;
       tested.emplace(each.words[2], 0);
     }
     for (Instruction each : blocks[loop.test].body) {
@@ -174,7 +175,7 @@ class Unroller {
   static void TestLast(const Loop& loop, Block& header, std::vector<Block>& blocks) {
     Instructions& step = blocks[loop.end - 1].body;
     Instructions& test = blocks[loop.test].body;
-    header.body.back() = Make(kBranch, {blocks[loop.first].label});
+    header.body.back() = Make(OpBranch, {blocks[loop.first].label});
     step.pop_back();
     std::ranges::move(test, std::back_inserter(step));
     step.back().words[2] = loop.head;
@@ -192,22 +193,22 @@ class Unroller {
     Values computed;
     for (const Instruction& each : block.body) {
       const uint32_t op = each.op();
-      if (op == kLoad && each.words[3] == counter && *value) {
+      if (op == OpLoad && each.words[3] == counter && *value) {
         computed[each.words[2]] = **value;
-      } else if (op == kStore && each.words[1] == counter) {
+      } else if (op == OpStore && each.words[1] == counter) {
         *value = ValueOf(each.words[2], computed);
       } else if (const auto result = ResultOf(each, computed)) {
         computed[each.words[2]] = *result;
       }
     }
     const Instruction& last = block.body.back();
-    return last.op() == kBranchConditional ? ValueOf(last.words[1], computed) : std::nullopt;
+    return last.op() == OpBranchConditional ? ValueOf(last.words[1], computed) : std::nullopt;
   }
 
   std::optional<uint32_t> ResultOf(const Instruction& instruction, const Values& computed) const {
     if (!HasResult(instruction.op()) || instruction.words.size() < 4) return std::nullopt;
     const auto a = ValueOf(instruction.words[3], computed);
-    if (instruction.op() == kBitcast) return a;
+    if (instruction.op() == OpBitcast) return a;
     if (!a || instruction.words.size() != 5) return std::nullopt;
     const auto b = ValueOf(instruction.words[4], computed);
     return b ? Calculated(instruction.op(), *a, *b) : std::nullopt;
@@ -231,7 +232,7 @@ class Unroller {
       turn.push_back({renamed.at(blocks[b].label), {}});
       for (const Instruction& original : blocks[b].body) {
         const uint32_t op = original.op();
-        if (op == kLoad && original.words[3] == loop.counter) {
+        if (op == OpLoad && original.words[3] == loop.counter) {
           renamed[original.words[2]] = module_.ConstantOf(original.words[1], value);
           continue;
         }

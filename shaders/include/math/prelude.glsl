@@ -18,7 +18,10 @@
 // floats.
 //
 // FILES, in the order in which definitions depend on each other (a later file uses earlier ones only):
-// FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl f64_gamma.glsl convert64.glsl c128.glsl
+// FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl
+// FILE ORDER: f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl
+// FILE ORDER: int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl
+// FILE ORDER: f64_gamma.glsl convert64.glsl c128.glsl
 // prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses. Files up to
 // c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64, VXLA_EMULATE_F64,
 // VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among variants. Within one,

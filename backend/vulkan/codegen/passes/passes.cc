@@ -10,7 +10,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 Code RunPasses(Code code, const DeviceFacts& facts) {
-  if (facts.costs.plain_text) return code;
+  if (facts.costs.plain_arithmetic) return code;
   if (!MovesLoads(facts)) code = LoadsFirst(std::move(code));
   if (facts.division_f32 == DeviceFacts::Division::kCorrected) {
     const bool fused = FusesF32(facts);

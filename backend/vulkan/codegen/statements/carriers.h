@@ -52,7 +52,7 @@ std::string ToStorage(ElementType type, const std::string& value);
 std::string Narrowed(ElementType type, const std::string& value);
 
 // fma of f32 rounds once, and takes no longer than a product and a sum.
-inline bool FusesF32(const DeviceFacts& facts) { return facts.fused_multiply_add && !facts.costs.slow_fma; }
+inline bool FusesF32(const DeviceFacts& facts) { return facts.fused_multiply_add && !facts.costs.plain_arithmetic; }
 // Sums of products take a term by one rounding (docs/reference/numerics.md).
 inline bool FusesTerms(const DeviceFacts& facts) { return FusesF32(facts) && !facts.same_bits; }
 

@@ -83,7 +83,7 @@ SubgroupRequest SmallSubgroups(const KernelKey& key, const DevicePlan& plan) {
 
 Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, const KernelKey& key,
                                          const DevicePlan& plan) {
-  if (!spirv::Declares(spirv, spirv::kGroupNonUniform)) return SmallSubgroups(key, plan);
+  if (!spirv::Declares(spirv, spirv::CapabilityGroupNonUniform)) return SmallSubgroups(key, plan);
   const uint32_t smallest = key.small_subgroups ? plan.smallest_subgroup_size : 0;
   const uint32_t size = smallest != 0 ? smallest : plan.facts.subgroup_size;
   if (!plan.facts.subgroup_shuffle) {

@@ -173,8 +173,8 @@ void Pretend(const Emulation& emulate, DeviceFacts& facts) {
   if (emulate.division) facts.division_f32 = facts.division_f64 = DeviceFacts::Division::kCorrected;
   if (emulate.matrices) StandInForMatrices(facts);
   if (!emulate.gpu || !facts.is_software()) return;
-  TakeForGpu(facts);
-  TakeFor(emulate.family, facts);
+  PretendGpu(facts);
+  PretendFamily(emulate.family, facts);
   facts.costs.free_grid_barriers = emulate.grid;
 }
 
@@ -184,12 +184,12 @@ std::optional<GpuFamily> GpuFamilyOf(std::string_view name) {
   return std::nullopt;
 }
 
-void TakeForGpu(DeviceFacts& facts) {
+void PretendGpu(DeviceFacts& facts) {
   facts.kind = DeviceFacts::Kind::kDiscrete;
   facts.costs = {};
 }
 
-void TakeFor(GpuFamily family, DeviceFacts& facts) {
+void PretendFamily(GpuFamily family, DeviceFacts& facts) {
   const PretendedGpu* gpu = GpuOf(family);
   if (gpu == nullptr) return;
   facts.vendor_id = gpu->vendor_id;
@@ -220,12 +220,12 @@ void TakeFor(GpuFamily family, DeviceFacts& facts) {
   }
 }
 
-void TakeForTheLeast(DeviceFacts& facts) {
+void PretendLeastDevice(DeviceFacts& facts) {
   facts.same_bits = true;
   // The required limits of Vulkan's specification, and lavapipe's of loops, which sums are shared out by.
   constexpr uint32_t kSharedBytes = 16384, kInvocations = 128, kLoopIterations = 65535;
   constexpr std::array<uint32_t, 3> kGroup = {128, 128, 64};
-  if (facts.is_software()) TakeForGpu(facts);
+  if (facts.is_software()) PretendGpu(facts);
   facts.compute_units = facts.unit_invocations = 0;
   facts.max_shared_bytes = kSharedBytes;
   facts.max_workgroup_invocations = kInvocations;

@@ -27,8 +27,8 @@ enum class PretendedMemory : uint8_t {
 bool EnvironmentPoisons();
 bool EnvironmentForbidsProbes();
 
-// "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues,grid,vulkan1.1,synchronization2" or some of them, or families
-// of GPUs in the place of "gpu". Another name: kInvalidArgument.
+// "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues,grid,vulkan1.1,synchronization2" or some of them, or
+// families of GPUs in the place of "gpu". Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 // "gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "adreno", "mali", "mobile" (the least of phones' and boards').
 std::optional<GpuFamily> GpuFamilyOf(std::string_view name);
@@ -42,14 +42,14 @@ void Pretend(PretendedMemory memory, MemoryChoice& tensors);
 void Pretend(const Emulation& emulate, DeviceFacts& facts);
 
 // Of a GPU: its kind, and what things cost its kernels.
-void TakeForGpu(DeviceFacts& facts);
+void PretendGpu(DeviceFacts& facts);
 
 // Vendor, kind, units, limits and types of the family, limits no larger than the device's own, which kernels still run
 // on: so are its subgroups. The matrix units that `facts` has stood in for become the family's.
-void TakeFor(GpuFamily family, DeviceFacts& facts);
+void PretendFamily(GpuFamily family, DeviceFacts& facts);
 
 // Of a GPU with the least limits that Vulkan lets a device have, and same_bits: what decides the order of sums is alike
 // on every device then (--same-bits).
-void TakeForTheLeast(DeviceFacts& facts);
+void PretendLeastDevice(DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

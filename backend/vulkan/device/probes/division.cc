@@ -100,13 +100,6 @@ void AppendOperands(std::vector<uint32_t>& words, uint32_t count) {
   for (const Pair<T>& pair : MakePairs<T>(count)) AppendWords(words, pair.a), AppendWords(words, pair.b);
 }
 
-template <typename T>
-void AppendCorrect(std::vector<uint32_t>& words, uint32_t count) {
-  for (const Pair<T>& pair : MakePairs<T>(count)) {
-    for (const T value : Correct(pair)) AppendWords(words, value);
-  }
-}
-
 // Zero to a device that flushes denormals: those, and what rounds up to the least normal number.
 template <typename T>
 bool MayFlush(T x) {
@@ -137,14 +130,6 @@ std::vector<uint32_t> DivisionOperands() {
   words.reserve(2 * kDivisionSingles + 4 * kDivisionDoubles);
   AppendOperands<float>(words, kDivisionSingles);
   AppendOperands<double>(words, kDivisionDoubles);
-  return words;
-}
-
-std::vector<uint32_t> CorrectDivisions() {
-  std::vector<uint32_t> words;
-  words.reserve(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
-  AppendCorrect<float>(words, kDivisionSingles);
-  AppendCorrect<double>(words, kDivisionDoubles);
   return words;
 }
 

@@ -21,9 +21,8 @@ struct DivisionFacts {
 inline constexpr uint32_t kDivisionSingles = 32768, kDivisionDoubles = 16384;
 std::vector<uint32_t> DivisionOperands();
 
-// What a correctly rounding device writes: for each pair a / b, 1 / b, a / 3 and the root of a.
-std::vector<uint32_t> CorrectDivisions();
-// Pure: native for a type if every answer is right; NaNs count as equal, and on a device that flushes denormals what
+// Pure, of what a device writes: for each pair a / b, 1 / b, a / 3 and the root of a. Native for a type if every answer
+// is right; NaNs count as equal, and on a device that flushes denormals what
 // has to do with them is left out. f64 stays unmeasured where the device has none.
 DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts& facts);
 

@@ -144,7 +144,7 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   return quirks;
 }
 
-void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
+void ApplyQuirks(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
   facts.quirks = std::move(quirks);
   if (facts.quirks.flushes_f64_denormals) facts.float64 = false;
 }
@@ -162,7 +162,7 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
 
 Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, disk));
-  Heed(std::move(quirks), facts);
+  ApplyQuirks(std::move(quirks), facts);
   facts.fused_multiply_add = !facts.quirks.unfused_multiply_add;
   facts.native_f16 = ConvertsF16(facts) && !facts.quirks.inexact_f16;
   return OkStatus();

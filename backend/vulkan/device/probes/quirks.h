@@ -50,10 +50,11 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
 // Pure: what the words of the probe mean for a device with these features.
 Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts);
 
-// Pure: a device with these quirks. f64 that flushes denormals is emulated, as there is no other way to compare it.
-void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts);
+// Pure: makes the facts those of a device with these quirks. f64 that flushes denormals is emulated, as there is no
+// other way to compare it.
+void ApplyQuirks(DeviceFacts::Quirks quirks, DeviceFacts& facts);
 
-// FindQuirks, heeded, and what the facts owe to the answer.
+// Finds the quirks, applies them, and sets the facts that follow from the answer.
 Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
 // "kSingleLoop": what the probe's text calls a ProbeWord.

@@ -1,5 +1,4 @@
-#include "backend/vulkan/lower/fft/fft_line.h"
-
+// The kernel of a Fourier transform whose lines a subgroup each holds (shaders/software/subgroup_line.comp).
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include "backend/vulkan/lower/fft/fft_butterfly.h"
+#include "backend/vulkan/lower/fft/fft_plan.h"
+#include "backend/vulkan/lower/software_kernels.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -57,7 +58,7 @@ class FftLineWriter {
     }
     kernel_.Append(kTurned);
     kernel_.Define("void line(uint group, uint lane)", text_.Take());
-    return kernel_.Finish(name, "fft/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
+    return kernel_.Finish(name, "software/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
   }
 
  private:

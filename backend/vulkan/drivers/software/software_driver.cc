@@ -42,15 +42,7 @@ void NoteHostProcessor(DeviceFacts& facts) {
 }
 
 void NoteSoftwareCosts(DeviceFacts& facts) {
-  facts.costs = {.accesses_by_lane = true,
-                 .values_in_memory = true,
-                 .dear_barriers = true,
-                 .dear_turns = true,
-                 .dear_text = true,
-                 .few_workgroups = true,
-                 .cheap_dispatches = true,
-                 .slow_fma = true,
-                 .plain_text = true};
+  facts.costs = {.accesses_by_lane = true, .subgroups_in_turn = true, .plain_arithmetic = true, .dear_text = true};
   facts.byte_offsets = false;  // there are no scalar registers to keep addresses in
 }
 

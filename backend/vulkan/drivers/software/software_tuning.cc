@@ -40,7 +40,17 @@ LoopTuning SoftwareTuner::Loop(const DeviceFacts& facts, BindingMode bindings, i
   return tuning;
 }
 
-LoopTuning SoftwareTuner::InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const {
+// Rows of more columns touch more lines of the operand than a core's cache and page tables hold: by strips of columns
+// those of a strip are still there for the next row.
+int64_t SoftwareTuner::StripOfGroups(int64_t elements, int64_t row, int64_t width) const {
+  constexpr int64_t kMostColumns = 128, kLeastColumns = 16, kLeastElements = 1 << 22;
+  if (elements < kLeastElements || row <= kMostColumns) return 0;
+  int64_t strip = std::max<int64_t>(kMostColumns / width, 1);
+  while (row / width % strip != 0) --strip;
+  return strip * width < kLeastColumns ? 0 : strip;
+}
+
+LoopTuning SoftwareTuner::NeighboursInTurn(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const {
   // Where lanes lie side by side, an access of eight lanes waits for four lines of one row, and its row is come back to
   // for the next ones; with a run of 4 KiB for each lane it waits for eight lines of eight rows, each the next of its
   // row (gather of 65,536 rows of 1 KiB, CPU time: side by side 46 ms, runs of 1 KiB 34, 2 KiB 29, 4 KiB 24).
@@ -51,7 +61,7 @@ LoopTuning SoftwareTuner::InRuns(LoopTuning tuning, int64_t element_count, int64
   if (items * group_bytes < kLeastBytes) return tuning;
   tuning.workgroup_size = std::min<uint32_t>(tuning.workgroup_size, 64);
   tuning.items = static_cast<uint32_t>(items);
-  tuning.in_runs = true;
+  tuning.neighbours_in_turn = true;
   return tuning;
 }
 
@@ -112,6 +122,19 @@ DotShape SoftwareTuner::Dot(const DeviceFacts& facts, const DotWork& work) const
   if (tiles < 4) shape.splits = std::clamp<int64_t>(steps / 256, 1, 8);
   shape.splits = std::max(shape.splits, CeilDivide(steps, MostSteps(facts, 1)));
   return shape;
+}
+
+// Every load goes lane by lane, so results that share operands come in large tiles.
+LoopTile SoftwareTuner::LoopDot(const DeviceFacts& facts, const DotWork& work, uint32_t lanes, int64_t) const {
+  const auto divisor = [](int64_t value, int64_t one, int64_t other) {
+    return value % one == 0 ? one : value % other == 0 ? other : 1;
+  };
+  LoopTile tile{.columns = divisor(work.columns, 8, 4), .k_step = divisor(work.k, 8, 4), .in_turn = true};
+  tile.shares = facts.subgroup_shuffle && work.lanes_can_share && lanes == facts.subgroup_size &&
+                work.rows % lanes == 0 && lanes <= 8 && work.columns / tile.columns % lanes == 0;
+  // A load takes as long as a dozen multiply-adds, so columns are read for as many rows as there are.
+  tile.rows = !tile.shares ? divisor(work.rows, 4, 2) : work.rows % (2 * lanes) == 0 ? 2 * lanes : lanes;
+  return tile;
 }
 
 RadixShape SoftwareTuner::Radix(const DeviceFacts& facts, const SortShape&, const RadixWork& work) const {

@@ -57,7 +57,7 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
     return i->opcode() == Opcode::kGather && RowBytesOf(*i) >= kRowBytes;
   });
   if (goes_to_rows && tuning.width > 1)
-    tuning = TunerOf(context.facts).InRuns(tuning, count, tuning.width * BytesAlong(body, values).most);
+    tuning = TunerOf(context.facts).NeighboursInTurn(tuning, count, tuning.width * BytesAlong(body, values).most);
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });
@@ -158,19 +158,13 @@ LiveCount LiveGroupsOf(std::span<const Instruction* const> results, int64_t widt
   return {};
 }
 
-// The groups of a part of the results in the order in which the loop goes through them. Where an operand lies across
-// rows that touch more of its lines than a core's cache and page tables hold, they go by strips of columns, so that the
-// lines of a strip are still there for the next row.
+// The groups of a part of the results in the order in which the loop goes through them.
 IndexExpression GroupsOf(IndexSpace& space, const IndexExpression& group, const LowerContext& context,
                          const FusionDescription& body, const ElementRange& part, int64_t width) {
-  constexpr int64_t kMostColumns = 128, kLeastColumns = 16, kLeastElements = 1 << 22;
-  if (!context.facts.costs.accesses_by_lane || part.count < kLeastElements) return group;
   const int64_t row = AcrossRowOf(body);
-  if (row <= kMostColumns || row % width != 0 || part.begin % row != 0 || part.count % row != 0) return group;
-  const int64_t groups = row / width;
-  int64_t strip = std::max<int64_t>(kMostColumns / width, 1);
-  while (groups % strip != 0) --strip;
-  if (strip * width < kLeastColumns) return group;
+  if (row == 0 || row % width != 0 || part.begin % row != 0 || part.count % row != 0) return group;
+  const int64_t groups = row / width, strip = TunerOf(context.facts).StripOfGroups(part.count, row, width);
+  if (strip == 0) return group;
   const std::array<int64_t, 3> order = {groups / strip, part.count / row, strip};
   const MultiIndex at = space.Delinearize(group, order);
   return space.Add(space.Scale(at[1], groups), space.Add(space.Scale(at[0], strip), at[2]));
@@ -268,7 +262,7 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
 std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                  const LiveCount& count, Step step, int64_t per_group, int64_t times) {
   // A workgroup that finds nothing to do costs a GPU next to nothing.
-  const int64_t most = context.facts.costs.few_workgroups ? 4 : 4096;
+  const int64_t most = context.facts.costs.subgroups_in_turn ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
   // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
   const BufferSlice gate = buffers.Scratch(16);
@@ -305,16 +299,15 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
   const std::array<uint32_t, 3> groups = GroupGrid(context.facts, CeilDivide(count / tuning.width, chunk));
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
-  const bool dear_turns = context.facts.costs.dear_turns;
-  const bool unrolls =
-      dear_turns ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
+  const bool in_turn = context.facts.costs.subgroups_in_turn;
+  const bool unrolls = in_turn ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
   const bool whole = unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count;
-  if (tuning.in_runs) kernel.Append("#define IN_RUNS 1\n");
+  if (tuning.neighbours_in_turn) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);
   step.kernel.small_subgroups = tuning.small_subgroups;
   step.kernel.whole_items = whole ? tuning.items : 0;
-  step.kernel.one_item = !whole && !dear_turns && tuning.items == 1;
+  step.kernel.one_item = !whole && !in_turn && tuning.items == 1;
   return step;
 }
 

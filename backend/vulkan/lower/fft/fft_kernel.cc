@@ -7,7 +7,7 @@
 #include <span>
 
 #include "backend/vulkan/lower/fft/fft_butterfly.h"
-#include "backend/vulkan/lower/fft/fft_line.h"
+#include "backend/vulkan/lower/software_kernels.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/ceil_divide.h"
 

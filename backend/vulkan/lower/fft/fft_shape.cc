@@ -124,8 +124,8 @@ void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points,
 // Whether a subgroup shall hold a line, in shared memory. Lavapipe, one core, 64 lines of 4096: 1.1 ms, three passes
 // over memory 3.1.
 bool SubgroupHolds(const DeviceFacts& facts, const FftWork& work) {
-  return facts.costs.dear_barriers && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 && work.plain &&
-         !work.strided && work.type == ElementType::kC64 &&
+  return facts.costs.subgroups_in_turn && facts.int64 && facts.subgroup_shuffle && facts.subgroup_size == 8 &&
+         work.plain && !work.strided && work.type == ElementType::kC64 &&
          (work.length == 256 || work.length == 768 || work.length % 512 == 0) && work.length <= 4096 &&
          work.length * 8 <= facts.max_shared_bytes && work.length * work.lines >= (int64_t{1} << 17);
 }
@@ -139,7 +139,7 @@ int64_t LargestRadix(const DeviceFacts& facts, const FftWork& work) {
   // sixteens).
   if (work.one_workgroup) return 8;
   if (work.length <= kMostAlone) return kMostAlone;
-  return work.type == ElementType::kC128 && !facts.costs.values_in_memory ? 8 : 16;
+  return work.type == ElementType::kC128 && !facts.costs.subgroups_in_turn ? 8 : 16;
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   Radices direct = TakePrimes(rest, in_pairs ? 7 : kLargestPrime + 1, LargestDirect(work));
   Radices primes = in_pairs ? Radices() : TakePrimes(rest, largest + 1, kLargestPrime);
   // (Products round there before they are added.)
-  const Better better = facts.costs.slow_fma && !in_pairs ? Better::kExact : Better::kSmall;
+  const Better better = facts.costs.plain_arithmetic && !in_pairs ? Better::kExact : Better::kSmall;
   Radices split = Split(rest, largest, better);
   if (rest > 1 && split.empty()) {
     shape.chirp = true;
@@ -169,7 +169,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
     if (in_pairs) std::swap(direct, split);
   }
   for (int64_t radix : direct) shape.passes.push_back({radix, true});
-  if (!facts.costs.dear_barriers && !in_pairs && !work.one_workgroup) {
+  if (!facts.costs.subgroups_in_turn && !in_pairs && !work.one_workgroup) {
     for (int64_t radix : primes) rest *= radix;
     StagedPasses(facts, work, shape.chirp ? shape.points : rest, largest, &shape);
   } else {

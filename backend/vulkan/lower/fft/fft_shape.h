@@ -19,7 +19,7 @@ struct FftPass {
   std::vector<int64_t> stages = {};
   int64_t lanes = 1, transforms = 1;
   bool padded = false;  // shared memory has room for padding between banks
-  // A subgroup of eight lanes holds the whole line (shaders/fft/subgroup_line.comp).
+  // A subgroup of eight lanes holds the whole line (shaders/software/subgroup_line.comp).
   bool by_subgroup = false;
   friend bool operator==(const FftPass&, const FftPass&) = default;
 };

@@ -75,7 +75,7 @@ class ScatterWindows : protected ScatterKernel, protected ScatterText {
     tuning_.width = static_cast<uint32_t>(width_);
     const bool apart = way_ == ScatterWay::kApart || way_ == ScatterWay::kAtomic;
     if (width_ > 1 && apart)
-      tuning_ = TunerOf(context.facts).InRuns(tuning_, count_, width_ * StorageBytes(operand.element_type()));
+      tuning_ = TunerOf(context.facts).NeighboursInTurn(tuning_, count_, width_ * StorageBytes(operand.element_type()));
     kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
     if (by_place) {
       DeclareRuns(body, stage == Stage::kParts ? std::span<const BufferSlice>() : places);

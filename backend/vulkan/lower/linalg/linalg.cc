@@ -186,7 +186,7 @@ class BlockKernels {
   // Rows that a corner may have: a triangle of it lies in shared memory, where one workgroup factors it while the rest
   // of the device waits. (Cholesky 512 on lavapipe: 32 rows 27 ms, 64 rows 32, with dot 512 at 59.)
   int64_t MostRows() const {
-    for (int64_t rows = context_.facts.costs.dear_barriers ? 32 : 64; rows > 8; rows /= 2) {
+    for (int64_t rows = context_.facts.costs.subgroups_in_turn ? 32 : 64; rows > 8; rows /= 2) {
       if (FactorBytes(rows, kFactorStep) <= context_.facts.max_shared_bytes) return rows;
     }
     return 8;
@@ -217,7 +217,7 @@ class BlockKernels {
   // most lanes would load none.
   bool HoldsSolve(int64_t lanes, int64_t unknowns, int64_t rows, int64_t step) const {
     const int64_t elements = HeldTriangle(rows, step) + rows * (lanes + 1);
-    return !context_.facts.costs.few_workgroups && !in_pairs_ && unknowns >= 16 && unknowns <= lanes &&
+    return !context_.facts.costs.subgroups_in_turn && !in_pairs_ && unknowns >= 16 && unknowns <= lanes &&
            elements * std::max(StorageBytes(type_), 4) <= context_.facts.max_shared_bytes;
   }
   // Unknowns that a kernel solves for together; one where numbers are pairs of words, whose functions are long.
@@ -283,15 +283,15 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   const DeviceFacts& facts = context_.facts;
   const uint32_t step = UnknownsAtATime(n, kFactorStep);
   // Small matrices share a workgroup.
-  const uint32_t most_lanes =
-      std::min({facts.costs.dear_barriers ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const uint32_t most_lanes = std::min(
+      {facts.costs.subgroups_in_turn ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   const uint32_t lanes = std::min(std::bit_ceil(static_cast<uint32_t>(n)), std::bit_floor(most_lanes));
   uint32_t matrices = most_lanes / lanes;
   while (matrices > 1 && (matrices * FactorBytes(n, step) > facts.max_shared_bytes / 2 || matrices / 2 >= batch_)) {
     matrices /= 2;
   }
   const int64_t groups = CeilDivide(batch_, matrices);
-  const bool ahead = !facts.costs.dear_barriers && lanes >= n;
+  const bool ahead = !facts.costs.subgroups_in_turn && lanes >= n;
   // Lanes of a row, where rows fill subgroups.
   uint32_t phases = ahead && lanes >= 32 ? 4 : 1;
   while (lanes * matrices * phases > std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]))
@@ -334,8 +334,8 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
 Step BlockKernels::Substitute(const Solve& solve) const {
   const DeviceFacts& facts = context_.facts;
   const bool by_lane = facts.costs.accesses_by_lane;
-  const uint32_t lanes =
-      std::min({facts.costs.few_workgroups ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const uint32_t lanes = std::min(
+      {facts.costs.subgroups_in_turn ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   uint32_t step = UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
   // Where memory is read lane by lane, lanes hand elements of the matrix round, and each serves several right-hand
   // sides. (Those of cholesky 512 on lavapipe: 8.4 ms without broadcasts, 5.5 with.)
@@ -401,7 +401,7 @@ class CholeskyLowering {
         batch_(BatchOf(body.hero->shape())),
         kernels_(context, body, type_, batch_),
         block_(std::min(n_, kernels_.MostRows())),
-        panel_(n_ < 8 * block_ ? block_ : (context.facts.costs.cheap_dispatches ? 2 : 4) * block_),
+        panel_(n_ < 8 * block_ ? block_ : (context.facts.costs.subgroups_in_turn ? 2 : 4) * block_),
         a_(places.operands[0]),
         l_(places.result) {}
 

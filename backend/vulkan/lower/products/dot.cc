@@ -105,10 +105,4 @@ Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const Fu
   return LowerReader(context, reader, buffers);
 }
 
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                     const DotShape& shape) {
-  const DotReader reader(body);
-  return LowerProductAs(context, reader, buffers, shape);
-}
-
 }  // namespace VXLA_NAMESPACE::vulkan

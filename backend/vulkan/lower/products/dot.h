@@ -1,4 +1,4 @@
-// Matrix products with a chosen shape: what tests and measurements use beside LowerDot (lower.h), which asks tuning.
+// A matrix product that is one of many, as others lower them beside LowerDot (lower.h).
 #pragma once
 
 #include "backend/vulkan/lower/rows/row_program.h"
@@ -8,8 +8,5 @@ namespace VXLA_NAMESPACE::vulkan {
 // As LowerDot, for one of many products whose kernels differ in sizes alone: tiles as for a large product.
 Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const FusionDescription& body,
                                            BufferMap& buffers);
-// K at least 1.
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                     const DotShape& shape);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -6,10 +6,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/products/product_parts.h"
 #include "backend/vulkan/lower/products/quad_loads.h"
 #include "backend/vulkan/lower/rows/reducer.h"
+#include "backend/vulkan/lower/software_kernels.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "core/numerics/reducer_facts.h"
@@ -47,7 +48,7 @@ std::string ByteSums(ElementType term) {
       "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
       "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
       "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
-      static_cast<uint32_t>(is_signed ? spirv::kSDot : spirv::kUDot), is_signed ? "int" : "uint", product('x'),
+      static_cast<uint32_t>(is_signed ? spirv::OpSDot : spirv::OpUDot), is_signed ? "int" : "uint", product('x'),
       product('y'), product('z'), product('w'));
 }
 
@@ -106,196 +107,6 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   AddRootOutputs(reader, buffers, &program);
   return program;
 }
-
-// What all kernels of products have in common: their parameters, how sums are stored, what steps say of their order.
-class ProductParts {
- public:
-  ProductParts(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
-               const BufferSlice& shares = {})
-      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
-
-  enum Parameter { kBatch, kRow, kK, kColumn, kShare };
-  Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
-    return Hook(
-        kernel, reader_.body(), buffers_,
-        {{"batch", reader_.work.batches}, {"row", rows}, {"k", steps}, {"column", columns}, {"share", shape_.splits}});
-  }
-  static void Vectorize(Hook& f, Parameter parameter, int64_t width) {
-    if (width == 4 || width == 8) f.writer.Vectorize(parameter, static_cast<int>(width));
-  }
-  static ProductPlace PlaceOf(const Hook& f) { return {f.at(kBatch), f.at(kRow), f.at(kK), f.at(kColumn)}; }
-
-  // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
-  bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
-  int64_t ColumnUnits() const { return CeilDivide(reader_.work.columns, shape_.tile_columns); }
-
-  // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
-  std::vector<IndexExpression> Columns(Hook& f) const {
-    std::vector<IndexExpression> columns;
-    for (int64_t j = 0; j < shape_.tile_columns; ++j) {
-      if (WholeColumns()) {
-        columns.push_back(f.Nth(kColumn, shape_.tile_columns, j));
-        continue;
-      }
-      const int variable = f.space.AddVariable(reader_.work.columns);
-      const std::string name = fmt::format("column_{}", j);
-      f.writer.Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
-                                f.writer.kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
-      f.writer.Bind(variable, name);
-      columns.push_back(f.space.Variable(variable));
-    }
-    return columns;
-  }
-
-  void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(ProductTypes(reader_, FusesTerms(context_.facts)));
-    kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
-  }
-
-  // The workgroups; `units` of columns, steps along k and how many of them a share has.
-  int64_t WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units, int64_t steps,
-                      int64_t share) const {
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    kernel.Params({{"GROUP_COUNT", groups},
-                   {"ROW_TILES", row_tiles},
-                   {"COLUMN_TILES", column_tiles},
-                   {"ROW_COUNT", reader_.work.rows},
-                   {"UNIT_COUNT", units},
-                   {"STEP_COUNT", steps},
-                   {"SHARES", shape_.splits},
-                   {"SHARE_STEPS", share}});
-    return groups;
-  }
-
-  // Statements that store sums at the linear indices of one row.
-  void StoreSums(Hook& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const {
-    const IndexExpression batch = f.at(kBatch), row = f.at(kRow);
-    std::vector<IndexExpression> at;
-    for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, {batch, row, {}, column}));
-    KernelBuilder& kernel = f.writer.kernel();
-    const auto exists = [&](size_t j) {
-      return WholeColumns() ? ""
-                            : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j,
-                                          kernel.Param(static_cast<uint32_t>(reader_.work.columns)));
-    };
-    auto store = [&](int k, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
-      f.writer.StoreAt(k, places, values, WholeColumns(), exists);
-    };
-    if (shape_.splits > 1) {
-      const int k = kernel.AddBuffer(reader_.sum_type, Access::kWrite, shares_);
-      const int64_t results = reader_.results();
-      for (IndexExpression& place : at) place = f.space.Add(f.space.Scale(f.at(kShare), results), place);
-      return store(k, sums, at);
-    }
-    for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(f.writer, at[j], sums[j]);
-    std::vector<std::vector<std::string>> values;
-    for (const Instruction* root : reader_.body().roots) {
-      values.emplace_back();
-      for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(f.writer, *root, place));
-    }
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const ElementType type = reader_.body().roots[leaf]->shape().element_type();
-      const int k =
-          kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-      store(k, values[leaf], at);
-    }
-  }
-
-  // One accumulator per result walks along k; `block` and `share` in values of k.
-  void StateOrder(Step* step, int64_t block, int64_t share, bool fused) const {
-    step->accumulations = {{{PathOf(reader_.hero())},
-                            {.block = block,
-                             .shares = shape_.splits,
-                             .chunk = share,
-                             .fused = fused && reader_.sum_type == ElementType::kF32 && !reader_.wide}}};
-  }
-
-  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
-  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
-  // 512: 64 values of k were 6 % slower than 256).
-  uint32_t BlockSteps() const {
-    const DotWork& work = reader_.work;
-    const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
-    int64_t values = large ? 256 : 32;
-    while (values * values < work.k && values < 256) values *= 2;
-    return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
-  }
-
-  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
-
-  // Of a share: whole strips.
-  int64_t ShareOfQuads(int64_t steps) const {
-    const int64_t share = CeilDivide(steps, shape_.splits);
-    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
-  }
-
-  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
-  // function counts as 64 operations, and is up to 2 KB.
-  bool RollsStores() const {
-    constexpr int64_t kMostOperations = 1024;
-    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
-  }
-
-  int64_t EpilogueOperations() const {
-    int64_t operations = 0;
-    TargetInfo target;
-    target.emulates_i64 = !context_.facts.int64;
-    target.emulates_f64 = !context_.facts.float64;
-    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
-    return operations;
-  }
-
-  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
-  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
-  bool RollsColumns() const {
-    constexpr int64_t kMostOperations = 12;
-    const bool whole_words = std::ranges::all_of(
-        reader_.body().roots, [](const Instruction* root) { return StorageBytes(root->shape().element_type()) >= 4; });
-    return context_.facts.is_any_device() && whole_words && shape_.splits == 1 &&
-           EpilogueOperations() > kMostOperations;
-  }
-
-  // store() of the neighbouring columns of a unit.
-  void WriteUnitStore(KernelBuilder& kernel) const {
-    const uint32_t width = shape_.tile_columns;
-    Code body;
-    if (RollsColumns()) {
-      WriteColumnStore(kernel, "store_column");
-      const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
-      body = fmt::format(
-          "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
-          "batch, row, column * {0}u + j, share, sums[0]);\n",
-          width, columns);
-      for (uint32_t j = 1; j < width; ++j) body += fmt::format("    sums[{}] = sums[{}];\n", j - 1, j);
-      body += "  }\n";
-    } else {
-      Hook f = Begin(kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-      if (WholeColumns()) Vectorize(f, kColumn, width);
-      std::vector<std::string> sums;
-      for (uint32_t j = 0; j < width; ++j) sums.push_back(fmt::format("sums[{}]", j));
-      StoreSums(f, Columns(f), sums);
-      body = f.writer.Take();
-    }
-    kernel.Define(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}])", width),
-                  std::move(body));
-  }
-
-  // store() of one column, under that name.
-  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
-    DotShape one = shape_;
-    one.tile_columns = 1;
-    const ProductParts single(context_, reader_, buffers_, one, shares_);
-    Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
-    single.StoreSums(f, {f.at(kColumn)}, {"sum"});
-    f.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name));
-  }
-
-  const LowerContext& context_;
-  const ProductReader& reader_;
-  BufferMap& buffers_;
-  const DotShape shape_;
-  BufferSlice shares_;
-};
 
 // matmul_quads.comp.
 class QuadWriter : ProductParts {
@@ -492,7 +303,7 @@ class GroupWriter : ProductParts {
   }
 };
 
-// A schedule for each of the other files of shaders/dot.
+// A schedule for each file of shaders/dot, and the one of software drivers.
 class ProductWriter : ProductParts {
  public:
   using ProductParts::ProductParts;
@@ -507,105 +318,13 @@ class ProductWriter : ProductParts {
                             : shape_.matrix ? WriteMatrices()
                             : shape_.quads  ? QuadWriter(context_, reader_, buffers_, shape_, shares_).Write()
                             : shape_.tiled  ? WriteTiled()
-                                            : WriteRegisters()};
+                                            : WriteRegisterProduct(context_, reader_, buffers_, shape_, shares_)};
     steps[0].flop = 2 * reader_.results() * reader_.work.k;
     if (shape_.splits > 1) JoinShares(&steps);
     return steps;
   }
 
  private:
-  // load_lhs of matmul_registers.comp; `share` as there.
-  void WriteLhs(KernelBuilder& kernel, int share) const {
-    const bool rows = share == 2;
-    const int64_t width = rows ? RowGroup() : shape_.k_step;
-    const Parameter along = rows ? kRow : kK;
-    Hook f = Begin(kernel, reader_.work.rows / (rows ? width : 1), reader_.work.k / (rows ? 1 : width), 1);
-    Vectorize(f, along, width);
-    for (int64_t j = 0; j < width; ++j) {
-      ProductPlace at = PlaceOf(f);
-      (rows ? at.row : at.k) = f.Nth(along, width, j);
-      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.LhsValue(f.writer, at)));
-    }
-    f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", width));
-  }
-
-  void WriteRhs(KernelBuilder& kernel, bool block) const {
-    const int64_t ks = block ? shape_.k_step : 1, w = shape_.tile_columns;
-    Hook f = Begin(kernel, 1, reader_.work.k / ks, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (block) Vectorize(f, kK, ks);
-    if (!block && WholeColumns()) Vectorize(f, kColumn, w);
-    const std::vector<IndexExpression> columns = Columns(f);
-    for (int64_t j = 0; j < w; ++j) {
-      for (int64_t kk = 0; kk < ks; ++kk) {
-        f.writer.Line(fmt::format(
-            "part[{}] = {};", j * ks + kk,
-            reader_.RhsValue(f.writer, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]})));
-      }
-    }
-    f.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w));
-  }
-
-  // ADD_PRODUCTS of matmul_registers.comp.
-  void WriteProducts(KernelBuilder& kernel) const {
-    std::string text = "#define ADD_PRODUCTS";
-    const uint32_t columns = std::min(shape_.tile_columns, 4u);
-    for (uint32_t i = 0; i < shape_.tile_rows; ++i) {
-      for (uint32_t column = 0; column < shape_.tile_columns; column += columns) {
-        for (uint32_t kk = 0; kk < shape_.k_step; ++kk) {
-          if (column == 0) text += fmt::format(" \\\n  Sum a_{0}_{1} = LHS({0}u, {1}u);", i, kk);
-          for (uint32_t j = column; j < column + columns; ++j)
-            text += fmt::format(" \\\n  MULTIPLY_ADD(sums[{}], a_{}_{}, RHS({}u, {}u));", i * shape_.tile_columns + j,
-                                i, kk, kk, j);
-        }
-      }
-    }
-    kernel.Append(text + "\n");
-  }
-
-  // Neighbouring rows that lhs is read in where it lies along m.
-  int64_t RowGroup() const {
-    for (int64_t w : {8, 4}) {
-      if (shape_.tile_rows % w == 0 && reader_.work.rows % w == 0) return w;
-    }
-    return 1;
-  }
-
-  Step WriteRegisters() const {
-    const int64_t steps = reader_.work.k / shape_.k_step;
-    const int64_t row_tiles = CeilDivide(reader_.work.rows, shape_.tile_rows);
-    const int64_t column_tiles = CeilDivide(ColumnUnits(), shape_.lanes);
-    const int64_t share_steps = CeilDivide(steps, shape_.splits);
-    KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
-    WriteTypes(kernel);
-    // Along m only in whole strips of k: a lane for each k of a step.
-    const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
-    const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
-    const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
-    const uint32_t block = BlockSteps();
-    kernel.Append(fmt::format(
-        "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
-        "#define WM {}u\n#define BLOCKED {}\n",
-        share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
-        share_steps > block || shape_.repeated ? 1 : 0));
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-    kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
-                              kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
-                              kernel.Divide("(g)", shape_.splits)));
-    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
-    // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
-    if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
-      kernel.InlineParams();
-    WriteLhs(kernel, share);
-    WriteRhs(kernel, rhs_block);
-    WriteProducts(kernel);
-    WriteUnitStore(kernel);
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
-    StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
-               FusesTerms(context_.facts));
-    return step;
-  }
-
   Step WriteTiled() const {
     const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
                   tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;

@@ -469,13 +469,13 @@ int64_t RowKernelWriter::UnrolledTurns() const {
   if (shape_.interleaved > 1) return turns;
   if (shape_.ordered) return 0;
   if (ComputesInPairs(context_, *program_.body)) return 0;
-  return context_.facts.costs.dear_turns && exact && plain && turns <= 32 && elements >= (1 << 22) ? turns : 0;
+  return context_.facts.costs.subgroups_in_turn && exact && plain && turns <= 32 && elements >= (1 << 22) ? turns : 0;
 }
 
 // Into registers, of reductions that do little else than load.
 bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
   const bool plain = program_.flop <= 4 * program_.rows * program_.row_size;
-  return !context_.facts.costs.values_in_memory && plain && (steps_per_lane >= kStepsAtOnce || shape_.alike) &&
+  return !context_.facts.costs.subgroups_in_turn && plain && (steps_per_lane >= kStepsAtOnce || shape_.alike) &&
          !ComputesInPairs(context_, *program_.body);
 }
 

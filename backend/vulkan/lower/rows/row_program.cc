@@ -304,7 +304,7 @@ class SplitLowering {
   // the two floats of wide sums.
   bool JoinsInPlace(int pass) const {
     constexpr int64_t kMostLoads = 64;
-    if (context_.facts.costs.cheap_dispatches || shape_.in_order || !IsReadLater(pass)) return false;
+    if (context_.facts.costs.subgroups_in_turn || shape_.in_order || !IsReadLater(pass)) return false;
     int64_t values = 0;
     for (const RowReduce& reduce : program_.reduces) {
       if (reduce.pass != pass) continue;

@@ -25,7 +25,7 @@ struct TileLimits {
 };
 TileLimits LimitsOf(const DeviceFacts& facts, int64_t work) {
   if (facts.quirks.slow_long_blocks) return {96, 8};
-  if (!facts.costs.values_in_memory) return {288, 8};  // what they read stays in registers
+  if (!facts.costs.subgroups_in_turn) return {288, 8};  // what they read stays in registers
   if (work >= 1 << 23) return {640, 128};
   return {work >= 1 << 21 ? 288 : 96, 128};
 }
@@ -324,7 +324,7 @@ std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram&
   const int64_t least_moves = costs.accesses_by_lane ? 4 : 8, most_moves = 4096, most_words = 112;
   const double least_again = costs.accesses_by_lane ? 0.25 : 0.5;
   const int64_t wanted =
-      costs.few_workgroups ? 512 * context.facts.hardware_threads : context.facts.busy_workgroups * 256;
+      costs.subgroups_in_turn ? 512 * context.facts.hardware_threads : context.facts.busy_workgroups * 256;
   if (program.reduces[0].seen == nullptr) return std::nullopt;
   std::optional<size_t> along;
   double most = least_again;
@@ -340,7 +340,7 @@ std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram&
   tile.tile = WidenedTile(context, program, dimensions, windows, limits, along);
   int64_t rows_of_tile = 1;
   for (int64_t size : tile.tile) rows_of_tile *= size;
-  const bool held = costs.values_in_memory || WordsOf(program, tile, windows) <= most_words;
+  const bool held = costs.subgroups_in_turn || WordsOf(program, tile, windows) <= most_words;
   if (rows_of_tile * program.row_size > limits.elements || !held) return std::nullopt;
   const int64_t units = program.rows / rows_of_tile;
   for (int64_t moves = std::min(dimensions[*along], most_moves); moves >= least_moves; --moves) {

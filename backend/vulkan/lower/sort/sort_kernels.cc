@@ -5,316 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/vulkan/lower/software_kernels.h"
+#include "backend/vulkan/lower/sort/sort_text.h"
 #include "backend/vulkan/lower/tuning/tuner.h"
 #include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
-
-// One member of what the kernels move.
-struct SortField {
-  std::string name, glsl_type;
-  ElementType type;  // as it lies in scratch
-};
-
-int FieldBytes(const SortField& field) { return std::max(StorageBytes(field.type), 4); }
-
-// Elements of 8 and 16 bits are moved as words; all others as they are.
-bool MovesAsWord(ElementType type) { return StorageBytes(type) < 4; }
-
-// What the kernels move, an Item of several fields, and the text that reads, compares and stores it.
-class SortText {
- public:
-  using Scratch = std::vector<BufferSlice>;  // by field
-  SortText(const LowerContext& context, const SortWork& work) : context_(context), work_(work) { ChooseFields(); }
-
-  // Bindings of the step that has most of them.
-  size_t MostBindings() const {
-    const size_t tensors = work_.operands.size() + work_.results.size() + (work_.positions ? 1 : 0);
-    return tensors + fields_.size() + 3;  // counts of digits, totals or states, and parts
-  }
-  int64_t MostScratchBytes() const {
-    int64_t bytes = 0;
-    for (const SortField& field : fields_) bytes = std::max<int64_t>(bytes, FieldBytes(field));
-    return bytes * work_.rows * work_.length;
-  }
-
-  int64_t ItemBytes() const {
-    int64_t bytes = 0;
-    for (const SortField& field : fields_) bytes += FieldBytes(field);
-    return bytes;
-  }
-
-  // Rows of `length` items: in scratch, or (no slices) in the operands or the results.
-  struct Items {
-    Scratch slices;
-    int64_t length = 0;
-    bool in_scratch() const { return !slices.empty(); }
-  };
-  Items operands() const { return {{}, work_.length}; }
-  Items results() const { return {{}, work_.kept}; }
-  Items MakeScratch(BufferMap& buffers, int64_t length) const {
-    Items items{{}, length};
-    for (const SortField& field : fields_) {
-      items.slices.push_back(buffers.Scratch(work_.rows * length * FieldBytes(field)));
-    }
-    return items;
-  }
-
-  int KeyBits() const { return work_.order.key_words * (work_.order.key_high - work_.order.key_low); }
-
-  bool AnyOrder() const { return work_.order.key_words == 0; }
-
-  void AddOperandField(int k) {
-    const ElementType type = work_.types[static_cast<size_t>(k)];
-    const bool word = MovesAsWord(type);
-    fields_.push_back(
-        {fmt::format("r{}", k), word ? "uint" : std::string(CarrierType(type)), word ? ElementType::kU32 : type});
-    carried_.push_back(k);
-  }
-
-  // Either all operands are moved with the keys, or what comparisons need and the position, and the operands follow at
-  // the end, read in the order of the result: that costs as much as one more pass, for each operand.
-  void ChooseFields() {
-    int64_t all = 0, compared = 0;
-    for (const ElementType type : work_.types) all += std::max(StorageBytes(type), 4);
-    for (const int k : work_.order.operands) compared += std::max(StorageBytes(work_.types[static_cast<size_t>(k)]), 4);
-    carries_key_ = !AnyOrder() && compared >= 4 * work_.order.key_words;
-    const int64_t needed = carries_key_ ? 4 * work_.order.key_words : compared;
-    constexpr int64_t kMostBytes = 12;
-    carries_all_ = all <= std::max<int64_t>(kMostBytes, needed + 4);
-    if (carries_all_) {
-      carries_key_ = false;
-      for (size_t k = 0; k < work_.types.size(); ++k) AddOperandField(static_cast<int>(k));
-    } else if (carries_key_) {
-      const int words = work_.order.key_words;
-      for (int i = 0; i < words; ++i) fields_.push_back({fmt::format("k{}", i), "uint", ElementType::kU32});
-    } else {
-      for (const int k : work_.order.operands) AddOperandField(k);
-    }
-    if (!carries_all_ || work_.positions) fields_.push_back({"position", "uint", ElementType::kU32});
-  }
-
-  bool IsCarried(int k) const { return std::ranges::find(carried_, k) != carried_.end(); }
-
-  // LOAD and STORE of an operand as it is moved.
-  std::string LoadMoved(const KernelBuilder& kernel, int buffer, const std::string& index) const {
-    return fmt::format("LOAD({}, {}, {})", buffer, StorageTag(kernel.buffer_type(buffer)), index);
-  }
-  std::string StoreMoved(const KernelBuilder& kernel, int buffer, const std::string& index,
-                         const std::string& value) const {
-    return fmt::format("STORE({}, {}, {}, {});", buffer, StorageTag(kernel.buffer_type(buffer)), index, value);
-  }
-
-  // Item, Key, before() and key_of().
-  void WriteTypes(KernelBuilder& kernel) const {
-    std::string members;
-    for (const SortField& field : fields_) members += fmt::format(" {} {};", field.glsl_type, field.name);
-    kernel.Append(fmt::format("struct Item {{{} }};\n", members) + work_.order.text);
-    std::vector<std::string> arguments;
-    if (carries_key_) {
-      for (int i = 0; i < work_.order.key_words; ++i) arguments.push_back(fmt::format("item.k{}", i));
-      kernel.Append(fmt::format("Key key_of(Item item) {{ return Key({}); }}\n", fmt::join(arguments, ", ")));
-      return;
-    }
-    for (const int k : work_.order.operands) {
-      arguments.push_back(FromStorage(work_.types[static_cast<size_t>(k)], fmt::format("item.r{}", k)));
-    }
-    kernel.Append(fmt::format("Key key_of(Item item) {{ return make_key({}); }}\n", fmt::join(arguments, ", ")));
-  }
-
-  // Where element `e` of row `row` stands in an operand.
-  void WritePlace(KernelBuilder& kernel) const {
-    const std::string length = kernel.Param(static_cast<uint32_t>(work_.length));
-    if (work_.stride == 1) {
-      kernel.Append(fmt::format("uint place_of(uint row, uint e) {{ return row * {} + e; }}\n", length));
-      return;
-    }
-    const std::string stride = kernel.Param(static_cast<uint32_t>(work_.stride));
-    kernel.Append(
-        fmt::format("uint place_of(uint row, uint e) {{\n  uint outer = {};\n  return (outer * {} + e) * {} + (row - "
-                    "outer * {});\n}}\n",
-                    kernel.Divide("row", work_.stride), length, stride, stride));
-  }
-
-  // read_item(row, e).
-  void WriteRead(KernelBuilder& kernel, const Items& from) const {
-    if (from.in_scratch()) {
-      WriteLoad(kernel, from);
-      kernel.Append(fmt::format("Item read_item(uint row, uint e) {{ return load_item(row * {} + e); }}\n",
-                                kernel.Param(static_cast<uint32_t>(from.length))));
-      return;
-    }
-    std::string text = "  uint place = place_of(row, e);\n  Item item;\n";
-    std::vector<std::string> arguments;
-    for (const int k : carries_key_ ? work_.order.operands : carried_) {
-      const int buffer =
-          kernel.AddBuffer(work_.types[static_cast<size_t>(k)], Access::kRead, work_.operands[static_cast<size_t>(k)]);
-      if (carries_key_) {
-        text +=
-            fmt::format("  {} p{} = {};\n", CarrierType(kernel.buffer_type(buffer)), k, kernel.Load(buffer, "place"));
-        arguments.push_back(fmt::format("p{}", k));
-      } else {
-        text += fmt::format("  item.r{} = {};\n", k, LoadMoved(kernel, buffer, "place"));
-      }
-    }
-    if (carries_key_) {
-      text += fmt::format("  Key key = make_key({});\n", fmt::join(arguments, ", "));
-      for (int i = 0; i < work_.order.key_words; ++i) text += fmt::format("  item.k{} = key{};\n", i, WordSuffix(i));
-    }
-    if (fields_.back().name == "position") text += "  item.position = e;\n";
-    kernel.Append("Item read_item(uint row, uint e) {\n" + text + "  return item;\n}\n");
-  }
-
-  // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
-  // side by side.
-  void WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
-    const int width = kernel.has_pairs() ? 8 : 4;
-    std::string text;
-    bool possible = (!carries_key_ && work_.stride == 1) || from.in_scratch();
-    possible &= from.length % width == 0 || work_.rows == 1;
-    for (size_t f = 0; possible && f < fields_.size(); ++f) {
-      if (!from.in_scratch() && fields_[f].name == "position") {
-        for (int i = 0; i < width; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
-        continue;
-      }
-      const auto k = static_cast<size_t>(from.in_scratch() ? 0 : carried_[f]);
-      const ElementType type = from.in_scratch() ? fields_[f].type : work_.types[k];
-      const BufferSlice& slice = from.in_scratch() ? from.slices[f] : work_.operands[k];
-      possible = StorageBytes(type) == 4 && slice.offset_bytes % (4 * width) == 0;
-      if (possible) text += ReadGroupField(kernel, kernel.AddBuffer(type, Access::kRead, slice), fields_[f], width);
-    }
-    kernel.Append(fmt::format("#define GROUP {}\n", possible ? width : 1));
-    if (!possible) return;
-    std::vector<std::string> items, parameters;
-    std::string each;
-    for (int i = 0; i < width; ++i) {
-      items.push_back(fmt::format("item_{}", i));
-      parameters.push_back("out Item " + items.back());
-      each += fmt::format(" F({})", items.back());
-    }
-    kernel.Append(
-        fmt::format("void read_group(uint row, uint e, {}) {{\n  uint group = (row * {} + e) / {}u;\n{}}}\n"
-                    "#define READ_GROUP(row, e) Item {}; read_group(row, e, {});\n#define EACH_ITEM(F){}\n",
-                    fmt::join(parameters, ", "), kernel.Param(static_cast<uint32_t>(from.length)), width, text,
-                    fmt::join(items, ", "), fmt::join(items, ", "), each));
-  }
-
-  // Statements that read a member of the items of a group.
-  std::string ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) const {
-    kernel.AddVectorView(buffer, width);
-    const std::string tag(StorageTag(kernel.buffer_type(buffer)));
-    std::string text;
-    if (width == 4) {
-      const char* type = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
-      text = fmt::format("  {} {}_group = LOAD({}, {}x4, group);\n", type, field.name, buffer, tag);
-    } else {
-      text = fmt::format("  u64vec4 {}_group = LOAD({}, u64x4, group);\n", field.name, buffer);
-    }
-    for (int i = 0; i < width; ++i) {
-      std::string value = fmt::format("{}_group.{}", field.name, "xyzw"[width == 4 ? i : i / 2]);
-      if (width == 8) {
-        value = fmt::format("unpackUint2x32({}).{}", value, "xy"[i % 2]);
-        if (tag != "u32") value = fmt::format("{}({})", tag == "f32" ? "uintBitsToFloat" : "int", value);
-      }
-      text += fmt::format("  item_{}.{} = {};\n", i, field.name, value);
-    }
-    return text;
-  }
-
-  // get_item and put_item of shared memory.
-  void WriteShared(KernelBuilder& kernel, int64_t items) const {
-    std::string get, put;
-    for (const SortField& field : fields_) {
-      kernel.Append(fmt::format("shared {} shared_{}[{}];\n", field.glsl_type, field.name, items));
-      get += fmt::format("  item.{0} = shared_{0}[i];\n", field.name);
-      put += fmt::format("  shared_{0}[i] = item.{0};\n", field.name);
-    }
-    kernel.Append("Item get_item(uint i) {\n  Item item;\n" + get + "  return item;\n}\n");
-    kernel.Append("void put_item(uint i, Item item) {\n" + put + "}\n");
-  }
-
-  void WriteLoad(KernelBuilder& kernel, const Items& from) const {
-    std::string text;
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      const int buffer = kernel.AddBuffer(fields_[f].type, Access::kRead, from.slices[f]);
-      text += fmt::format("  item.{} = {};\n", fields_[f].name, LoadMoved(kernel, buffer, "i"));
-    }
-    kernel.Append("Item load_item(uint i) {\n  Item item;\n" + text + "  return item;\n}\n");
-  }
-
-  // emit_item(row, e, item): to scratch, or to the results.
-  void WriteEmit(KernelBuilder& kernel, const Items& to) const {
-    std::string text = "  uint place = place_of(row, e);\n";
-    if (to.in_scratch() || work_.kept != work_.length) {
-      const std::string length = kernel.Param(static_cast<uint32_t>(to.length));
-      text = fmt::format("  uint place = row * {} + e;\n", length);
-      // A sort of whole rows brings what is not kept as well.
-      if (!to.in_scratch()) text = fmt::format("  if (e >= {}) return;\n", length) + text;
-    }
-    if (!to.in_scratch()) text += EmitResults(kernel);
-    for (size_t f = 0; to.in_scratch() && f < fields_.size(); ++f) {
-      const int buffer = kernel.AddBuffer(fields_[f].type, Access::kWrite, to.slices[f]);
-      text += "  " + StoreMoved(kernel, buffer, "place", "item." + fields_[f].name) + "\n";
-    }
-    kernel.Append("void emit_item(uint row, uint e, Item item) {\n" + text + "}\n");
-  }
-
-  // Statements that store an item as results at `place`.
-  std::string EmitResults(KernelBuilder& kernel) const {
-    std::string text;
-    if (!carries_all_) text += "  uint source = place_of(row, item.position);\n";
-    for (size_t k = 0; k < work_.results.size(); ++k) {
-      std::string value = fmt::format("item.r{}", k);
-      if (!IsCarried(static_cast<int>(k))) {
-        const int buffer = kernel.AddBuffer(work_.types[k], Access::kRead, work_.operands[k]);
-        value = fmt::format("value_{}", k);
-        text += fmt::format("  {} {} = {};\n", MovesAsWord(work_.types[k]) ? "uint" : CarrierType(work_.types[k]),
-                            value, LoadMoved(kernel, buffer, "source"));
-      }
-      const int buffer = kernel.AddBuffer(work_.types[k], Access::kWrite, work_.results[k]);
-      text += "  " + StoreMoved(kernel, buffer, "place", value) + "\n";
-    }
-    if (work_.positions) {
-      const int buffer = kernel.AddBuffer(ElementType::kS32, Access::kWrite, *work_.positions);
-      text += "  " + kernel.Store(buffer, "place", "int(item.position)") + "\n";
-    }
-    return text;
-  }
-
-  // Item, Key, and what reads and emits items.
-  void WriteItems(KernelBuilder& kernel, const Items& from, const Items& to) const {
-    WriteTypes(kernel);
-    if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
-    WriteRead(kernel, from);
-    WriteEmit(kernel, to);
-  }
-
-  // load_NAME(i), store_NAME(i, n) and add_NAME(i, n), which others see.
-  void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
-    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
-    kernel.Append(
-        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
-                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
-                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
-  }
-
-  // EACH(F) of `count` numbers.
-  void WriteEach(KernelBuilder& kernel, uint32_t count) const {
-    std::string each;
-    for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
-    kernel.Append(fmt::format("#define EACH(F){}\n", each));
-  }
-
-  // Of a Key, word i.
-  std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
-
-  const LowerContext& context_;
-  const SortWork& work_;
-  std::vector<SortField> fields_;
-  std::vector<int> carried_;  // operands that are fields
-  bool carries_all_ = false, carries_key_ = false;
-};
 
 // The steps.
 class SortWriter : SortText {
@@ -370,7 +67,7 @@ class SortWriter : SortText {
     };
     if (select.chunk > 0) {
       const Items to = MakeScratch(buffers, left(select.chunk));
-      steps.push_back(SelectStep(select, from, to));
+      steps.push_back(WriteSelectChunks(*this, select, from, to));
       from = to;
     }
     while (from.length > shape_.tile()) {
@@ -382,13 +79,9 @@ class SortWriter : SortText {
     return steps;
   }
 
-  // A digit of the key: radix.digit_bits bits of a word from `low` on.
-  struct Digit {
-    int word = 0, low = 0;
-  };
   // Least digit first.
-  std::vector<Digit> Digits(int digit_bits) const {
-    std::vector<Digit> digits;
+  std::vector<SortDigit> Digits(int digit_bits) const {
+    std::vector<SortDigit> digits;
     for (int word = work_.order.key_words - 1; word >= 0; --word) {
       for (int low = work_.order.key_low; low < work_.order.key_high; low += digit_bits) digits.push_back({word, low});
     }
@@ -396,7 +89,7 @@ class SortWriter : SortText {
   }
 
   std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix, const Items& items) const {
-    const std::vector<Digit> digits = Digits(radix.digit_bits);
+    const std::vector<SortDigit> digits = Digits(radix.digit_bits);
     const int64_t parts = work_.rows * CeilDivide(items.length, radix.part());
     const BufferSlice counts = buffers.Scratch(parts * radix.radix() * 4);
     const BufferSlice totals = radix.by_tiles ? buffers.Scratch(work_.rows * radix.radix() * 4) : counts;
@@ -406,7 +99,7 @@ class SortWriter : SortText {
       Items to = results();
       if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, items.length);
       for (int phase = 0; phase < 3; ++phase) {
-        steps.push_back(RadixStep(phase, radix, digits[i], counts, totals, from, to));
+        steps.push_back(RadixStep({radix, phase, digits[i], counts, totals, from, to}));
       }
       spare = std::exchange(from, to);
     }
@@ -420,7 +113,7 @@ class SortWriter : SortText {
 
   // The key of the last one kept, digit by digit, then all that come before it or are it, and the order of those.
   std::vector<Step> WriteDigitSelection(BufferMap& buffers, const DigitSelectShape& shape) const {
-    std::vector<Digit> digits = Digits(shape.digit_bits);
+    std::vector<SortDigit> digits = Digits(shape.digit_bits);
     std::ranges::reverse(digits);
     const auto passes = static_cast<int64_t>(digits.size());
     const int64_t counters = work_.rows * passes * shape.radix(),
@@ -459,13 +152,6 @@ class SortWriter : SortText {
                               context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
   }
 
-  // The parts of `unit` elements of a row.
-  int64_t WriteHead(KernelBuilder& kernel, int64_t length, int64_t unit) const {
-    const int64_t per_row = CeilDivide(length, unit);
-    kernel.Params({{"PART_COUNT", work_.rows * per_row}, {"LENGTH", length}, {"ROW_PARTS", per_row}});
-    return per_row;
-  }
-
   // Sorts tiles; of each the first `kept` go on, side by side.
   Step TileStep(const Items& from, const Items& to, int64_t kept) const {
     KernelBuilder kernel(context_.facts);
@@ -497,73 +183,38 @@ class SortWriter : SortText {
                          GroupGrid(context_.facts, CeilDivide(work_.rows * units, kGroup)));
   }
 
-  Step SelectStep(const SelectShape& select, const Items& from, const Items& to) const {
+  // sort/radix_tiles.comp, or what software drivers take.
+  Step RadixStep(const RadixPass& pass) const {
+    const RadixShape& radix = pass.radix;
+    if (!radix.by_tiles) return WriteRadixChunks(*this, pass);
     KernelBuilder kernel(context_.facts);
-    const int64_t chunks = WriteHead(kernel, from.length, select.chunk);
-    kernel.Append(fmt::format("#define CHUNK {}u\n#define KEPT {}u\n#define LANES {}u\n#define BY_CHUNKS(g) {}\n",
-                              select.chunk, work_.kept, select.lanes, kernel.Divide("(g)", chunks)));
-    WriteItems(kernel, from, to);
-    WriteReadGroup(kernel, from);
-    WriteShared(kernel, work_.kept * select.lanes);
-    return kernel.Finish(work_.name + " select", "sort/select.comp", {select.lanes, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(work_.rows * chunks, select.lanes)));
-  }
-
-  // Phase `phase` of sort/radix_chunks.comp or sort/radix_tiles.comp.
-  Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts,
-                 const BufferSlice& totals, const Items& from, const Items& to) const {
-    KernelBuilder kernel(context_.facts);
-    const int64_t per_row = CeilDivide(from.length, radix.part()), parts = work_.rows * per_row;
-    const int64_t scans = radix.by_tiles ? work_.rows * radix.radix() / radix.scan_digits() : work_.rows;
-    kernel.Params({{"PART_COUNT", phase == 1 ? scans : parts},
-                   {"LENGTH", from.length},
-                   {"ROW_PARTS", per_row},
-                   {"DIGIT_LOW", digit.low}});
-    kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n", phase, radix.radix()));
-    WriteCounters(kernel, counts, "count");
-    if (phase != 1) {
-      kernel.Append(fmt::format("#define {}(g) {}\n#define KEY_WORD(key) key{}\n",
-                                radix.by_tiles ? "BY_TILES" : "BY_CHUNKS", kernel.Divide("(g)", per_row),
-                                WordSuffix(digit.word)));
-      WriteTypes(kernel);
-      if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
-      WriteRead(kernel, from);
-      if (phase == 2) WriteEmit(kernel, to);
+    const bool scans = pass.phase == 1;
+    const int64_t units = scans ? work_.rows * radix.radix() / radix.scan_digits() : PartsOf(pass);
+    WriteRadixHead(kernel, pass, units, "BY_TILES");
+    const uint32_t lanes = scans ? 256 : radix.lanes;
+    kernel.Append(fmt::format("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk));
+    if (scans) {
+      kernel.Append(
+          fmt::format("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits()));
     }
-    constexpr const char* kPhases[] = {"count", "scan", "move"};
-    const std::string name = work_.name + " " + kPhases[phase];
-    if (radix.by_tiles) {
-      const uint32_t lanes = phase == 1 ? 256 : radix.lanes;
-      kernel.Append(fmt::format("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk));
-      if (phase == 1) {
-        kernel.Append(
-            fmt::format("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits()));
-      }
-      if (phase != 0) WriteCounters(kernel, totals, "total");
-      if (phase == 2) {
-        kernel.Append(fmt::format("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits,
-                                  context_.facts.subgroup_size));
-        WriteShared(kernel, radix.part());
-        WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
-      }
-      return kernel.Finish(name, "sort/radix_tiles.comp", {lanes, 1, 1},
-                           GroupGrid(context_.facts, phase == 1 ? scans : parts));
+    if (pass.phase != 0) WriteCounters(kernel, pass.totals, "total");
+    if (pass.phase == 2) {
+      kernel.Append(
+          fmt::format("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits, context_.facts.subgroup_size));
+      WriteShared(kernel, radix.part());
+      WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
     }
-    const uint32_t lanes = phase == 1 ? radix.scan_lanes() : radix.lanes;
-    kernel.Append(fmt::format("#define CHUNK {}u\n#define LANES {}u\n", radix.chunk, lanes));
-    if (phase != 1) WriteReadGroup(kernel, from);
-    return kernel.Finish(name, "sort/radix_chunks.comp", {lanes, 1, 1},
-                         GroupGrid(context_.facts, phase == 1 ? scans : CeilDivide(parts, lanes)));
+    return kernel.Finish(NameOf(pass), "sort/radix_tiles.comp", {lanes, 1, 1}, GroupGrid(context_.facts, units));
   }
 
   // Phase `phase` of sort/radix_select.comp, when `known` digits have been counted.
-  Step DigitSelectStep(int phase, const DigitSelectShape& shape, const std::vector<Digit>& digits, size_t known,
+  Step DigitSelectStep(int phase, const DigitSelectShape& shape, const std::vector<SortDigit>& digits, size_t known,
                        const SelectionState& state, const Items& to) const {
     KernelBuilder kernel(context_.facts);
     const Items from = operands();
     const int64_t chunks = WriteHead(kernel, from.length, shape.chunk);
     const bool counts = phase == 0;
-    const Digit digit = counts ? digits[known] : Digit{};
+    const SortDigit digit = counts ? digits[known] : SortDigit{};
     const int above = digit.low + shape.digit_bits;
     const bool within = counts && known > 0 && digits[known - 1].word == digit.word;  // part of the word is known
     kernel.Params({{"DIGIT_LOW", digit.low},

@@ -22,11 +22,16 @@ class Tuner {
                           int64_t cost) const = 0;
   virtual RowTraits Rows(const DeviceFacts& facts) const = 0;
   virtual DotShape Dot(const DeviceFacts& facts, const DotWork& work) const = 0;
+  // Of a product in a loop's kernel by workgroups of `lanes`, of `all_lanes` together.
+  virtual LoopTile LoopDot(const DeviceFacts& facts, const DotWork& work, uint32_t lanes, int64_t all_lanes) const = 0;
   virtual RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const = 0;
 
+  // Groups of `width` columns that a loop over `elements` takes of a row before it goes on to the next one, where an
+  // operand lies across rows of `row` elements; 0: all of a row.
+  virtual int64_t StripOfGroups(int64_t /*elements*/, int64_t /*row*/, int64_t /*width*/) const { return 0; }
   // For a loop that goes to rows all over an array: an invocation takes neighbours one after the other where that pays.
   // `group_bytes`: of a group of a result.
-  virtual LoopTuning InRuns(LoopTuning tuning, int64_t /*element_count*/, int64_t /*group_bytes*/) const {
+  virtual LoopTuning NeighboursInTurn(LoopTuning tuning, int64_t /*element_count*/, int64_t /*group_bytes*/) const {
     return tuning;
   }
   // Simple operations of a phase of a loop, on average, that one workgroup may be left with rather than dispatches of
@@ -55,6 +60,7 @@ class GpuTuner : public Tuner {
   LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
   RowTraits Rows(const DeviceFacts& facts) const override;
   DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
+  LoopTile LoopDot(const DeviceFacts& facts, const DotWork& work, uint32_t lanes, int64_t all_lanes) const override;
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
   int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const override;
   int64_t LeastInChunks() const override;
@@ -74,9 +80,11 @@ class SoftwareTuner final : public Tuner {
   LoopTuning Loop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) const override;
   RowTraits Rows(const DeviceFacts& facts) const override;
   DotShape Dot(const DeviceFacts& facts, const DotWork& work) const override;
-  // An invocation walks over a chunk (sort/radix_chunks.comp), as lanes do not count together.
+  LoopTile LoopDot(const DeviceFacts& facts, const DotWork& work, uint32_t lanes, int64_t all_lanes) const override;
+  // An invocation walks over a chunk (software/radix_chunks.comp), as lanes do not count together.
   RadixShape Radix(const DeviceFacts& facts, const SortShape& merging, const RadixWork& work) const override;
-  LoopTuning InRuns(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
+  int64_t StripOfGroups(int64_t elements, int64_t row, int64_t width) const override;
+  LoopTuning NeighboursInTurn(LoopTuning tuning, int64_t element_count, int64_t group_bytes) const override;
   int64_t MostOfAPhase(const DeviceFacts& facts, BindingMode bindings, bool counted) const override;
   int64_t LeastInChunks() const override { return int64_t{1} << 13; }
   int64_t MostNeighbours(const DeviceFacts& facts) const override { return facts.int64 ? 8 : 4; }

@@ -67,9 +67,9 @@ RowTraits RowTraitsOf(const DeviceFacts& facts);
 struct LoopTuning {
   uint32_t workgroup_size = 64;
   uint32_t items = 1;
-  uint32_t width = 1;            // elements that element(i) computes: count / width of them are counted
-  bool small_subgroups = false;  // KernelKey's
-  bool in_runs = false;          // an invocation's items are neighbours
+  uint32_t width = 1;               // elements that element(i) computes: count / width of them are counted
+  bool small_subgroups = false;     // KernelKey's
+  bool neighbours_in_turn = false;  // an invocation's items are neighbours
   // For text that computes one.
   LoopTuning OneByOne() const { return {workgroup_size, items * width, 1}; }
 };
@@ -155,7 +155,7 @@ struct RunningWork {
 };
 RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work);
 
-// How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and
+// How a matrix product is spread. In registers (software/matmul_registers.comp): `lanes` lanes own tile_rows rows and
 // tile_columns columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own
 // tile_rows x tile_columns results each, k in steps of k_step through shared memory. A product is shared by `splits`
 // along k.
@@ -194,6 +194,15 @@ struct DotWork {
   bool rhs_along_k = true;  // of operands that matrix units take
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
+
+// Of a product inside a loop's kernel. A lane owns `rows` by `columns` results at a time and takes `k_step` values of k
+// a turn. `shares`: the lanes of a subgroup have the same rows, so each loads one of them and hands it round.
+// `in_turn`: where a tile has more sums than a processor has registers, four sums at a time take all values of k of a
+// step, so that each leaves memory once.
+struct LoopTile {
+  int64_t rows = 1, columns = 1, k_step = 1;
+  bool shares = false, in_turn = false;
+};
 
 // How attention (attention/forward.comp) is spread: lanes x lanes_y invocations own lanes_y * tile_rows rows and take
 // lanes * tile_keys keys at a time. No lanes: a row does not fit in shared memory. With several parts each takes
@@ -253,7 +262,7 @@ struct SortShape {
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words);
 
 // How long rows are sorted by the digits of keys: `lanes` invocations of a workgroup take `chunk` neighbours each, one
-// after another (sort/radix_chunks.comp) or all together (sort/radix_tiles.comp). A chunk of 0: by merging.
+// after another (software/radix_chunks.comp) or all together (sort/radix_tiles.comp). A chunk of 0: by merging.
 struct RadixShape {
   uint32_t lanes = 8;
   int digit_bits = 8;
@@ -269,7 +278,7 @@ struct RadixShape {
 RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
                      int64_t item_bytes, int key_words, int bits);
 
-// How the first few of long rows are found (sort/select.comp): `lanes` invocations of a workgroup walk over `chunk`
+// How the first few of long rows are found (software/select.comp): `lanes` invocations of a workgroup walk over `chunk`
 // neighbours each. A chunk of 0: by sorting tiles.
 struct SelectShape {
   uint32_t lanes = 8;

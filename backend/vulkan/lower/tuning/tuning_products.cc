@@ -161,6 +161,17 @@ DotShape GpuTuner::Dot(const DeviceFacts& facts, const DotWork& work) const {
   return sums_alone(shape) && sums_alone(measured) ? measured : shape;
 }
 
+// Neighbouring lanes have neighbouring columns, and all of them get something to do first.
+LoopTile GpuTuner::LoopDot(const DeviceFacts&, const DotWork& work, uint32_t, int64_t all_lanes) const {
+  LoopTile tile{.k_step = work.k % 4 == 0 ? 4 : 1};
+  for (const int64_t rows : {8, 4, 2}) {
+    if (work.rows % rows != 0 || work.batches * work.rows / rows * work.columns < all_lanes) continue;
+    tile.rows = rows;
+    break;
+  }
+  return tile;
+}
+
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) { return TunerOf(facts).Dot(facts, work); }
 
 namespace {

@@ -106,11 +106,11 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   const bool many = work.rows >= traits.groups / 2;
   shape.lanes = 1;
   // Sums of whole arrays have one kernel whatever their size, so that those of many arrays are one dispatch.
-  shape.alike = !costs.cheap_dispatches && work.rows == 1 && work.passes == 1 && !work.ordered;
+  shape.alike = !costs.subgroups_in_turn && work.rows == 1 && work.passes == 1 && !work.ordered;
   // A workgroup of one subgroup needs no barrier.
-  const int64_t wanted = shape.alike                   ? int64_t{limit}
-                         : many && costs.dear_barriers ? std::min<int64_t>(facts.subgroup_size, limit)
-                                                       : std::min<int64_t>(limit, CeilDivide(steps, 4));
+  const int64_t wanted = shape.alike                       ? int64_t{limit}
+                         : many && costs.subgroups_in_turn ? std::min<int64_t>(facts.subgroup_size, limit)
+                                                           : std::min<int64_t>(limit, CeilDivide(steps, 4));
   while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
   while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
   // Few long rows are shared out; shares of a whole number of turns of all lanes.
@@ -124,7 +124,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
 }
 
 RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
-  const bool by_lane = facts.costs.accesses_by_lane, alone = facts.costs.dear_barriers;
+  const bool by_lane = facts.costs.accesses_by_lane, alone = facts.costs.subgroups_in_turn;
   const bool neighbours = work.side_by_side == 1;
   const RowTraits traits = RowTraitsOf(facts);
   // An element is written out with all that is computed for it.

@@ -24,12 +24,12 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   };
   while (shape.run > 1 && !fits(1, 1)) shape.run /= 2;
   while (shape.tile() < length && fits(int64_t{shape.lanes} * 2, 1)) shape.lanes *= 2;
-  const int64_t wanted = facts.costs.few_workgroups ? 64 : TraitsOf(facts).loop_group;
+  const int64_t wanted = facts.costs.subgroups_in_turn ? 64 : TraitsOf(facts).loop_group;
   const int64_t tiles = rows * CeilDivide(length, shape.tile());
   while (int64_t{shape.lanes} * shape.rows_per_group < wanted && shape.rows_per_group < tiles &&
          fits(shape.lanes, int64_t{shape.rows_per_group} * 2))
     shape.rows_per_group *= 2;
-  shape.unit = facts.costs.few_workgroups ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
+  shape.unit = facts.costs.subgroups_in_turn ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
   return shape;
 }
 
@@ -70,7 +70,7 @@ DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t
                                  int key_words, int bits) {
   DigitSelectShape shape;
   constexpr int64_t kLeastLength = 1 << 14, kMostChunks = 2048, kFew = 1 << 18;
-  const bool few = facts.costs.few_workgroups;
+  const bool few = facts.costs.subgroups_in_turn;
   shape.lanes = few ? 64 : 256;
   shape.each = few ? 32 : 16;
   // Counting in shared memory goes lane by lane too.
@@ -78,7 +78,7 @@ DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t
       facts.max_workgroup_invocations < shape.lanes || facts.max_workgroup_size[0] < shape.lanes)
     return shape;
   // Sorting tiles is two dispatches of much arithmetic, where few are kept; this is six or more that read.
-  if (2 * kept <= tile && !facts.costs.cheap_dispatches && rows * length < kFew) return shape;
+  if (2 * kept <= tile && !facts.costs.subgroups_in_turn && rows * length < kFew) return shape;
   const int passes = CeilDivide(bits, 11);
   shape.digit_bits = std::max<int>(8, CeilDivide(bits, passes));
   // The last pass adds up what all chunks before its own have.

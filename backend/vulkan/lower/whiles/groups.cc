@@ -330,7 +330,7 @@ int64_t GroupsOfRows(const DeviceFacts& facts, const LoopProgram& program, int64
 
 int64_t GroupsAtOnce(const DeviceFacts& facts) {
   constexpr int64_t kUnknownUnits = 8;
-  if (facts.costs.few_workgroups) return std::max(facts.hardware_threads, 1);
+  if (facts.costs.subgroups_in_turn) return std::max(facts.hardware_threads, 1);
   return facts.compute_units > 0 ? facts.compute_units : kUnknownUnits;
 }
 
@@ -342,7 +342,7 @@ namespace {
 int64_t GroupsOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t rows, int64_t most_of_a_phase) {
   constexpr int64_t kLeastOfAPhase = int64_t{1} << 12, kRowsTogether = 8, kMostOfALoop = 1024;
   const int64_t phase = program.trip_cost / std::max<int64_t>(program.phases, 1);
-  const bool software = facts.costs.few_workgroups;
+  const bool software = facts.costs.subgroups_in_turn;
   int64_t wanted = GroupsAtOnce(facts), most = wanted;
   if (software) {
     wanted = std::max(wanted, CeilDivide(phase, most_of_a_phase));

@@ -19,7 +19,7 @@ constexpr uint32_t kMostSubgroups = 64;
 uint32_t LoopPhaseWriter::SubgroupThatShuffles() const {
   const DeviceFacts& facts = context_.facts;
   const bool whole = program_.lanes % facts.subgroup_size == 0;
-  return facts.subgroup_shuffle && !facts.costs.values_in_memory && whole &&
+  return facts.subgroup_shuffle && !facts.costs.subgroups_in_turn && whole &&
                  program_.lanes <= kMostSubgroups * facts.subgroup_size
              ? facts.subgroup_size
              : 0;
@@ -151,7 +151,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
     return memory_.SliceOf(value.place);
   });
   Held held = HeldOperands(unit);
-  if (unit.kind == LoopUnitKind::kRows || unit.kind == LoopUnitKind::kTogether)
+  if (unit.kind == LoopUnitKind::kRows || unit.kind == LoopUnitKind::kWorkgroup)
     return WriteTogether(unit, body, buffers, std::move(held));
   IndexSpace space;
   ValueWriter writer(kernel_, body, buffers, space);

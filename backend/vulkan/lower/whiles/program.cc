@@ -288,8 +288,8 @@ Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruc
   if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
   const int64_t own = CeilDivide(LargestOf(*loop.called(1)), share.parts());
   const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(own)));
-  const bool dear_barriers = context.facts.costs.dear_barriers;
-  const int64_t least = dear_barriers ? std::max(context.facts.subgroup_size, 4u) : 256;
+  const bool in_turn = context.facts.costs.subgroups_in_turn;
+  const int64_t least = in_turn ? std::max(context.facts.subgroup_size, 4u) : 256;
   const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
   Result<LoopProgram> program = LoopReader(context, loop, lanes, share, notes, can_lower).Read();
   if (!program.ok()) return program;
@@ -303,7 +303,7 @@ Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruc
     const int64_t written = CeilDivide(program->LargestWritten(), share.parts());
     const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(written)));
     wanted = WithinLimits(context.facts, std::max(all, least));
-  } else if (dear_barriers) {
+  } else if (in_turn) {
     wanted = WithinLimits(context.facts, least);
   }
   if (wanted >= lanes) return program;
@@ -327,7 +327,7 @@ bool LoopProgram::IsInRegisters() const {
 // A workgroup's registers lie in one file: 1,024 invocations have 64 each on NVIDIA's devices and AMD's before RDNA,
 // where the loops of shared programs spilled up to 90 more.
 uint32_t LoopProgram::MostLanes(const DeviceFacts& facts) {
-  const uint32_t wanted = facts.costs.values_in_memory ? 1024 : 512;
+  const uint32_t wanted = facts.costs.subgroups_in_turn ? 1024 : 512;
   return std::bit_floor(std::min({wanted, facts.max_workgroup_invocations, facts.max_workgroup_size[0]}));
 }
 

@@ -64,7 +64,7 @@ struct LoopUnitNode : LoopAccesses {
   int number = -1;                 // of kFill: the operand; of kNotes: the first reduction's
   std::vector<LoopValue> results;  // by leaf
   std::vector<int> arrays;         // places of what kUpdate and kScatter change
-  std::vector<int> scratch;        // of kTogether, kParts and kScatter: places that it alone uses
+  std::vector<int> scratch;        // of kWorkgroup, kParts and kScatter: places that it alone uses
   // Dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as its own.
   // Their uses are among the unit's.
   std::vector<LoopUnitNode> updates;

@@ -34,7 +34,7 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
       return ReadUpdate(scope, std::move(unit), body.hero->operand(1)->shape().ElementCount(), 1);
     case LoopUnitKind::kScatter:
       return alone(ReadScatter(scope, std::move(unit)));
-    case LoopUnitKind::kTogether:
+    case LoopUnitKind::kWorkgroup:
       return alone(ReadTogether(scope, std::move(unit), NeedsOfLoopUnit(context_, body, program_.lanes)));
     default:
       return MayBeNoted(scope, body) ? ReadNoted(scope, std::move(unit)) : ReadRows(scope, std::move(unit));

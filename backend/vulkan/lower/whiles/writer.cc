@@ -33,7 +33,7 @@ LoopWriter::LoopWriter(const LowerContext& context, const LoopProgram& program, 
   // A workgroup that is one subgroup need not stop for others.
   const DeviceFacts& facts = context_.facts;
   const bool one_subgroup =
-      facts.costs.dear_barriers && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
+      facts.costs.subgroups_in_turn && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
   kernel_.Append(fmt::format("#define {} {}\n", kBarrier,
                              one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
 }

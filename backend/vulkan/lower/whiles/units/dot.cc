@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/lower/tuning/tuner.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
@@ -191,44 +193,17 @@ class LoopDotWriter {
   int column_variable_ = -1, sums_ = -1;
 };
 
-int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
-  for (const int64_t choice : choices) {
-    if (value % choice == 0) return choice;
-  }
-  return 1;
-}
-
 }  // namespace
 
-// Where every load goes lane by lane, results that share operands come in large tiles; on a GPU neighbouring lanes have
-// neighbouring columns, and all of them get something to do first.
 std::optional<LoopTile> TileLoopDot(const LowerContext& context, const ProductReader& reader, uint32_t lanes,
                                     LoopShare share) {
-  const DeviceFacts& facts = context.facts;
   DotWork work = reader.work;  // of a workgroup, or of all cooperative ones
   (work.batches > 1 ? work.batches : work.rows) /= share.parts();
   const int64_t all_lanes = share.cooperative ? share.groups * lanes : lanes;
   const bool emulated = ComputesInPairs(context, reader.body());
   if (emulated || work.sum_bytes > 4 || work.k < 8 || reader.wide || work.rows * work.columns < 2 * all_lanes)
     return std::nullopt;
-  LoopTile tile;
-  if (facts.costs.accesses_by_lane) {
-    tile.columns = Divisor(work.columns, {8, 4});
-    tile.k_step = Divisor(work.k, {8, 4});
-    tile.shares = facts.subgroup_shuffle && work.lanes_can_share && lanes == facts.subgroup_size &&
-                  work.rows % lanes == 0 && lanes <= 8 && work.columns / tile.columns % lanes == 0;
-    // A load takes as long as a dozen multiply-adds, so columns are read for as many rows as there are.
-    tile.rows = tile.shares ? (work.rows % (2 * lanes) == 0 ? 2 * lanes : lanes) : Divisor(work.rows, {4, 2});
-    tile.in_turn = true;
-    return tile;
-  }
-  tile.k_step = Divisor(work.k, {4});
-  for (const int64_t rows : {8, 4, 2}) {
-    if (work.rows % rows != 0 || work.batches * work.rows / rows * work.columns < all_lanes) continue;
-    tile.rows = rows;
-    break;
-  }
-  return tile;
+  return TunerOf(context.facts).LoopDot(context.facts, work, lanes, all_lanes);
 }
 
 int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes, int64_t parts) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/tuning/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -15,14 +16,6 @@ struct LoopShare {
   bool cooperative = false;
   // By which a workgroup's part of an array is known before it runs.
   int64_t parts() const { return cooperative ? 1 : groups; }
-};
-
-// A lane owns `rows` by `columns` results at a time and takes `k_step` values of k a turn. `shares`: the lanes of a
-// subgroup have the same rows, so each loads one of them and hands it round. `in_turn`: where a tile has more sums than
-// a processor has registers, four sums at a time take all values of k of a step, so that each leaves memory once.
-struct LoopTile {
-  int64_t rows = 1, columns = 1, k_step = 1;
-  bool shares = false, in_turn = false;
 };
 
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.

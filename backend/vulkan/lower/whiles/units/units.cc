@@ -7,27 +7,28 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-struct Together {
+// What a family of units takes, and its text.
+struct WorkgroupUnit {
   LoopNeeds* needs;
   LoopText* write;
 };
 
 // By family; none: its lanes do not work together for longer than a row.
-std::optional<Together> TogetherOf(const Instruction& hero) {
+std::optional<WorkgroupUnit> WorkgroupUnitOf(const Instruction& hero) {
   switch (hero.opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
-      return Together{NeedsOfLoopSort, WriteLoopSort};
+      return WorkgroupUnit{NeedsOfLoopSort, WriteLoopSort};
     case Opcode::kCholesky:
-      return Together{NeedsOfLoopCholesky, WriteLoopCholesky};
+      return WorkgroupUnit{NeedsOfLoopCholesky, WriteLoopCholesky};
     case Opcode::kTriangularSolve:
-      return Together{NeedsOfLoopSolve, WriteLoopSolve};
+      return WorkgroupUnit{NeedsOfLoopSolve, WriteLoopSolve};
     case Opcode::kSelectAndScatter:
-      return Together{NeedsOfLoopSelect, WriteLoopSelect};
+      return WorkgroupUnit{NeedsOfLoopSelect, WriteLoopSelect};
     case Opcode::kFft:
-      return Together{NeedsOfLoopFft, WriteLoopFft};
+      return WorkgroupUnit{NeedsOfLoopFft, WriteLoopFft};
     case Opcode::kReduceWindow:
-      if (RunningWindowOf(hero)) return Together{NeedsOfLoopRunning, WriteLoopRunning};
+      if (RunningWindowOf(hero)) return WorkgroupUnit{NeedsOfLoopRunning, WriteLoopRunning};
       return std::nullopt;
     default:
       return std::nullopt;
@@ -41,7 +42,7 @@ Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body) {
     return Unsupported("{}: products of products are not run inside a workgroup's loop", body.instruction->name());
   }
   if (body.hero == nullptr) return LoopUnitKind::kElements;
-  if (TogetherOf(*body.hero)) return LoopUnitKind::kTogether;
+  if (WorkgroupUnitOf(*body.hero)) return LoopUnitKind::kWorkgroup;
   switch (body.hero->opcode()) {
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
@@ -59,12 +60,12 @@ Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body) {
 }
 
 LoopUnitNeeds NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body, uint32_t lanes) {
-  return TogetherOf(*body.hero)->needs(context, body, lanes);
+  return WorkgroupUnitOf(*body.hero)->needs(context, body, lanes);
 }
 
 Code WriteLoopUnit(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                    std::span<const BufferSlice> scratch, const LoopUnit& unit) {
-  return TogetherOf(*body.hero)->write(context, body, buffers, scratch, unit);
+  return WorkgroupUnitOf(*body.hero)->write(context, body, buffers, scratch, unit);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

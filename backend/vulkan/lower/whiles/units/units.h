@@ -14,8 +14,8 @@ enum class LoopUnitKind : uint8_t {
   kRows,      // reductions, windows and products (shape.h)
   kUpdate,    // a dynamic-update-slice
   kScatter,
-  kTogether,  // lanes work together for longer than a row: sorts, cholesky and triangular-solve, running windows,
-              // select-and-scatter, Fourier transforms
+  kWorkgroup,  // lanes work together for longer than a row: sorts, cholesky and triangular-solve, running windows,
+               // select-and-scatter, Fourier transforms
   // Of an operation that is a unit of another kind:
   kFill,   // what an update or scatter changes, before it, where its fusion computes that
   kParts,  // sums of parts of a scatter's runs, before it (scatter.h)
@@ -25,7 +25,7 @@ enum class LoopUnitKind : uint8_t {
 // Unsupported: no workgroup's loop runs it. `body` may be lowered.
 Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body);
 
-// What a unit of kTogether takes: arrays of its own beside operands and results, simple operations of all lanes, and
+// What a unit of kWorkgroup takes: arrays of its own beside operands and results, simple operations of all lanes, and
 // turns of loops of one lane.
 struct LoopUnitNeeds {
   std::vector<Shape> scratch;

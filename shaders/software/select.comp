@@ -7,7 +7,7 @@
 //
 // The generated part defines CHUNK, KEPT, LANES (the workgroup's size), BY_CHUNKS(g) (g / ROW_PARTS), Key, Item,
 // key_of(Item), before(Key, Key), read_item(row, place in the row), GROUP, READ_GROUP and EACH_ITEM as for
-// sort/radix_chunks.comp, get_item and put_item of shared memory with room for KEPT * LANES items, and
+// software/radix_chunks.comp, get_item and put_item of shared memory with room for KEPT * LANES items, and
 // emit_item(row, place in the row of the result, Item).
 #include "generated"
 

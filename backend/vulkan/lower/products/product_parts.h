@@ -1,0 +1,80 @@
+// What all kernels of matrix products have in common: their parameters, how sums are stored, what steps say of their
+// order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/vulkan/codegen/hook.h"
+#include "backend/vulkan/lower/products/product.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+class ProductParts {
+ public:
+  ProductParts(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
+               const BufferSlice& shares = {})
+      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
+
+  enum Parameter { kBatch, kRow, kK, kColumn, kShare };
+  Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
+    return Hook(
+        kernel, reader_.body(), buffers_,
+        {{"batch", reader_.work.batches}, {"row", rows}, {"k", steps}, {"column", columns}, {"share", shape_.splits}});
+  }
+  static void Vectorize(Hook& f, Parameter parameter, int64_t width) {
+    if (width == 4 || width == 8) f.writer.Vectorize(parameter, static_cast<int>(width));
+  }
+  static ProductPlace PlaceOf(const Hook& f) { return {f.at(kBatch), f.at(kRow), f.at(kK), f.at(kColumn)}; }
+
+  // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
+  bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
+  int64_t ColumnUnits() const { return CeilDivide(reader_.work.columns, shape_.tile_columns); }
+  // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
+  std::vector<IndexExpression> Columns(Hook& f) const;
+
+  void WriteTypes(KernelBuilder& kernel) const;
+  // The workgroups; `units` of columns, steps along k and how many of them a share has.
+  int64_t WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units, int64_t steps,
+                      int64_t share) const;
+  // Statements that store sums at the linear indices of one row.
+  void StoreSums(Hook& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const;
+  // store() of the neighbouring columns of a unit.
+  void WriteUnitStore(KernelBuilder& kernel) const;
+  // store() of one column, under that name.
+  void WriteColumnStore(KernelBuilder& kernel, std::string_view name) const;
+
+  // One accumulator per result walks along k; `block` and `share` in values of k.
+  void StateOrder(Step* step, int64_t block, int64_t share, bool fused) const;
+  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
+  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
+  // 512: 64 values of k were 6 % slower than 256).
+  uint32_t BlockSteps() const;
+
+  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
+  // Of a share: whole strips.
+  int64_t ShareOfQuads(int64_t steps) const {
+    const int64_t share = CeilDivide(steps, shape_.splits);
+    return shape_.splits == 1 ? steps : CeilDivide(share, shape_.k_step) * shape_.k_step;
+  }
+  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
+  // function counts as 64 operations, and is up to 2 KB.
+  bool RollsStores() const {
+    constexpr int64_t kMostOperations = 1024;
+    return shape_.splits == 1 && EpilogueOperations() * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
+  int64_t EpilogueOperations() const;
+  // Whether a unit's columns are finished in a loop. Where every device compiles the kernel when a program is loaded,
+  // four tanh written out are most of what it takes; a device's own kernels have them side by side, which runs faster.
+  bool RollsColumns() const;
+
+  const LowerContext& context_;
+  const ProductReader& reader_;
+  BufferMap& buffers_;
+  const DotShape shape_;
+  BufferSlice shares_;
+};
+
+}  // namespace VXLA_NAMESPACE::vulkan
