@@ -1,5 +1,5 @@
 // Sends and recvs that one iteration starts and another finishes.
-#include "core/passes/expand/carried_transfers.h"
+#include "core/passes/expand/repairs.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

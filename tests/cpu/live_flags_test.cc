@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/passes/expand/named_calls.h"
+#include "core/passes/expand/repairs.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"

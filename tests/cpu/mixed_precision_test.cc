@@ -1,5 +1,5 @@
 // Operations on floats of several types, as XLA takes them.
-#include "core/passes/expand/mixed_precision.h"
+#include "core/passes/expand/repairs.h"
 
 #include <gtest/gtest.h>
 

@@ -117,15 +117,19 @@ const std::vector<std::string> kNames{"first", "second", "counts", "largest", "r
 // Scatters of the same indices. In a loop of so many trips as its last parameter says, or one of them by itself.
 std::unique_ptr<Module> Program(const RunCase& c, const std::string& type, const std::string& alone) {
   const std::string array = type + c.operand;
+  // By itself into more places, so that sums take their updates in order (ExpandScatters); batches are f64.
+  const size_t first = c.operand.find_first_of(",]");
+  const bool pads = !alone.empty() && c.name != "Batches";
+  const std::string large = pads ? fmt::format("{}[40000{}", type, c.operand.substr(first)) : array;
   const auto scatter = [&](const std::string& name, const std::string& operands, const std::string& combiner) {
-    return fmt::format("{} = {} scatter({}), {}, to_apply={}\n", name, array, operands, c.attributes, combiner);
+    return fmt::format("{} = {} scatter({}), {}, to_apply={}\n", name, large, operands, c.attributes, combiner);
   };
   const std::string constants = fmt::format(
       "zero = {0}[] constant(0)  one = {0}[] constant(1)  zeros = {1} broadcast(zero), dimensions={{}}\n"
       "ones = {0}{2} broadcast(one), dimensions={{}}  nothing = {0}{2} broadcast(zero), dimensions={{}}\n",
       type, array, c.updates);
   const auto scatters = [&](bool in_loop) {
-    const auto of = [&](const std::string& name) { return in_loop ? "of_" + name : std::string("p"); };
+    const auto of = [&](const std::string& name) { return in_loop ? "of_" + name : std::string("q"); };
     std::map<std::string, std::string> texts;
     texts["first"] = scatter("first", of("first") + ", i, u", "sum");
     texts["second"] = scatter("second", "zeros, i, v", "sum");
@@ -138,9 +142,17 @@ std::unique_ptr<Module> Program(const RunCase& c, const std::string& type, const
       fmt::format("p = {} parameter(0)  i = s32{} parameter(1)  u = {}{} parameter(2)  limit = s32[] parameter(3)\n",
                   array, c.indices, type, c.updates);
   if (!alone.empty()) {
+    const int64_t size = std::stoll(c.operand.substr(1));
+    std::string padding = fmt::format("0_{}", 40000 - size), slice = fmt::format("[0:{}]", size);
+    for (size_t at = first; c.operand[at] == ','; at = c.operand.find_first_of(",]", at + 1)) {
+      padding += "x0_0";
+      slice += fmt::format(", [0:{}]", std::stoll(c.operand.substr(at + 1)));
+    }
+    const std::string made = pads ? "pad(p, zero), padding=" + padding : "copy(p)";
+    const std::string taken = pads ? fmt::format("slice({}), slice={{{}}}", alone, slice) : "copy(" + alone + ")";
     return ParseModule(Combiners(type) + "ENTRY e { " + parameters + constants +
-                       fmt::format("v = {}{} subtract(nothing, u)\n", type, c.updates) + scatters(false)[alone] +
-                       fmt::format("ROOT r = {} copy({}) }}", array, alone));
+                       fmt::format("q = {} {}  v = {}{} subtract(nothing, u)\n", large, made, type, c.updates) +
+                       scatters(false)[alone] + fmt::format("ROOT r = {} {} }}", array, taken));
   }
   std::string state = fmt::format("(s32[], s32[], s32{}, {}{}", c.indices, type, c.updates), read, text, results;
   for (size_t k = 0; k < kNames.size(); ++k) {

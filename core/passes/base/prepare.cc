@@ -1,9 +1,7 @@
 #include "core/passes/base/prepare.h"
 
 #include "core/passes/base/verifier.h"
-#include "core/passes/expand/carried_transfers.h"
-#include "core/passes/expand/mixed_precision.h"
-#include "core/passes/expand/named_calls.h"
+#include "core/passes/expand/repairs.h"
 #include "core/passes/expand/scalar_regions.h"
 #include "core/passes/sizes/live_flags.h"
 

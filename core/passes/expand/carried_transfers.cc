@@ -1,4 +1,4 @@
-#include "core/passes/expand/carried_transfers.h"
+#include "core/passes/expand/repairs.h"
 
 #include <algorithm>
 #include <map>

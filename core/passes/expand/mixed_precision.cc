@@ -1,4 +1,4 @@
-#include "core/passes/expand/mixed_precision.h"
+#include "core/passes/expand/repairs.h"
 
 #include <vector>
 

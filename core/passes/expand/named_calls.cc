@@ -1,4 +1,4 @@
-#include "core/passes/expand/named_calls.h"
+#include "core/passes/expand/repairs.h"
 
 #include "core/passes/base/expansion.h"
 #include "core/passes/sizes/size_math.h"

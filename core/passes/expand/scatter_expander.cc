@@ -1,10 +1,10 @@
 // Scatters whose updates can meet in any order. Those that replace what was there by one value need no order, nor do
-// sums of whole numbers that are too small to round, such as counts: they are made of integers. Others that replace:
-// the last window of each place is found by a scatter of the windows' numbers, and the others are dropped. Others:
-// windows are sorted by where they start, so that runs of equal starts are combined in their order. The sort asks for
-// the indices alone: it leaves loops in which these stay the same, and scatters of the same indices share it. There so
-// does where the runs begin, which elements otherwise find by halving each time. Scatters of the same indices that need
-// no order take theirs from it too, and counts are the lengths of runs.
+// sums of floats that are made of integers (fixed_sum.h), where that takes less time than to put the updates in order.
+// Others that replace: the last window of each place is found by a scatter of the windows' numbers, and the others are
+// dropped. Others: windows are sorted by where they start, so that runs of equal starts are combined in their order.
+// The sort asks for the indices alone: it leaves loops in which these stay the same, and scatters of the same indices
+// share it. There so does where the runs begin, which elements otherwise find by halving each time. Scatters of the
+// same indices that need no order take theirs from it too, and counts are the lengths of runs.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -13,14 +13,12 @@
 #include <tuple>
 
 #include "core/ceil_divide.h"
-#include "core/host/ranges.h"
 #include "core/numerics/reducer_facts.h"
-#include "core/numerics/whole_bound.h"
 #include "core/passes/base/control_flow.h"
-#include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/expanders.h"
-#include "core/passes/expand/scatter_form.h"
+#include "core/passes/expand/fixed_sum.h"
+#include "core/passes/expand/scatter_windows.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -36,19 +34,11 @@ struct SharedRuns {
   Instruction *sorted = nullptr, *starts = nullptr;
 };
 
-class OrderedScatter : private Expansion {
+class OrderedScatter : private ScatterWindows {
  public:
   // `runs`: where it takes the starts of its runs, if so.
   OrderedScatter(Module& module, Computation& computation, Instruction* scatter, SharedRuns* runs)
-      : Expansion(computation, scatter), module_(module), form_(*scatter), runs_(runs) {
-    const Shape& operand = scatter->operand(0)->shape();
-    sizes_ = SizesOf(operand);
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      if (form_.index_of[d] >= 0 || form_.batch_of[d] >= 0) started_.push_back(d);
-    }
-    window_ = form_.window_sizes;
-    count_ = form_.count;
-  }
+      : ScatterWindows(computation, scatter), module_(module), runs_(runs) {}
 
   Instruction* Expand() {
     ReadStarts();
@@ -60,7 +50,8 @@ class OrderedScatter : private Expansion {
     if (attributes.unique_indices) DropAllButLast();
     Instruction* const sorted = attributes.unique_indices ? nullptr : Sorted();
     Instruction* const order = sorted == nullptr ? nullptr : Element(sorted, 1);
-    auto operands = Transformed(std::views::iota(0, form_.arrays), [&](int k) { return instruction().operand(k); });
+    std::vector<Instruction*> operands;
+    for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
     if (runs_ != nullptr) {
       operands.push_back(RunStarts());
     } else {
@@ -70,7 +61,7 @@ class OrderedScatter : private Expansion {
     for (Instruction* update : updates_) operands.push_back(order == nullptr ? update : InOrder(update, order));
     for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
-      const bool windowed = !form_.can_overlap && form_.window_of[d] >= 0;
+      const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
       if (!windowed) attributes.inserted_window_dims.push_back(d);
     }
     attributes.scatter_dims_to_operand_dims = started_;
@@ -81,119 +72,30 @@ class OrderedScatter : private Expansion {
     return result;
   }
 
-  // Of updates that are all one value, whole numbers whose sums are exact: that many times what each run is long.
+  // Of integers that are all one: so many times that as each run is long.
   Instruction* Counts() {
-    const Shape& array = instruction().operand(0)->shape();
-    const ElementType type = array.element_type(), whole = IsInteger(type) ? type : kS32;
-    ReadStarts();
-    Instruction* const starts = RunStarts();
-    const int64_t places = Places();
-    Instruction* const lengths =
-        Binary(Opcode::kSubtract, Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
-    IntList by_place = Transformed(started_, [&](const int64_t d) { return sizes_[d]; });
-    Instruction* const counts = Add(Opcode::kBroadcast, Shape(whole, sizes_),
-                                    {Reshaped(Converted(lengths, whole), by_place)}, DimensionsAttributes{started_});
-    Instruction* each = instruction().operand(2);
-    for (int64_t d = 0; d < each->shape().rank(); ++d) each = Slice(each, d, 0, 1);
-    each = Spread(Converted(Reshaped(each, {}), whole), sizes_);
-    Instruction* const added = Binary(Opcode::kMultiply, counts, each);
-    return Converted(Binary(Opcode::kAdd, Converted(instruction().operand(0), whole), added), type);
+    Instruction* const operand = instruction().operand(0);
+    return Plus(operand, TimesLengths(instruction().operand(2), operand->shape().element_type()));
+  }
+  // Of floats whose sums one integer holds.
+  Instruction* Counts(const FixedSum& sum) {
+    Instruction* const each = FixedTermsOf(*this, sum, instruction().operand(2)).value;
+    IntList sizes = sizes_;
+    sizes.insert(sizes.begin(), 1);
+    return WithFixedSum(*this, sum, Reshaped(TimesLengths(each, sum.sum), sizes), instruction().operand(0));
   }
 
  private:
-  Instruction* Number(int64_t value, const Instruction* like) {
-    return Spread(Constant(Literal::ScalarInt(like->shape().element_type(), value)), SizesOf(like->shape()));
-  }
-
-  // s32, so that what is out of reach stays so: no dimension is longer.
-  Instruction* Saturated(Instruction* value) {
-    const ElementType type = value->shape().element_type();
-    constexpr int64_t kMost = (int64_t{1} << 31) - 1;
-    if (BitWidth(type) >= 32 && type != kS32) value = Binary(Opcode::kMinimum, value, Number(kMost, value));
-    if (type == kS64) value = Binary(Opcode::kMaximum, value, Number(-kMost - 1, value));
-    return Converted(value, kS32);
-  }
-
-  // Where the windows start: s32[count,1] for each dimension in which they start anywhere but at 0.
-  void ReadStarts() {
-    Instruction* indices = instruction().operand(form_.arrays);
-    const int64_t vector_dim = instruction().attributes<ScatterAttributes>().index_vector_dim;
-    const bool vectors = vector_dim < indices->shape().rank();
-    if (vectors) {
-      IntList order = form_.indices_dims;
-      order.push_back(vector_dim);
-      indices = Transposed(indices, order);
-    }
-    const int64_t length = vectors ? instruction().operand(form_.arrays)->shape().dimension(vector_dim) : 1;
-    indices = Saturated(Reshaped(indices, {count_, length}));
-    for (const int64_t d : started_) {
-      const int64_t k = form_.index_of[d], batch = form_.batch_of[d];
-      starts_.push_back(k >= 0 ? Slice(indices, 1, k, k + 1)
-                               : Reshaped(Iota(kS32, form_.batch_sizes, batch), {count_, 1}));
-    }
-  }
-
-  // [count, window sizes ...]
-  void ReadUpdates() {
-    IntList order = form_.batch_dims, sizes{count_};
-    order.insert(order.end(), form_.window_dims.begin(), form_.window_dims.end());
-    sizes.insert(sizes.end(), window_.begin(), window_.end());
-    for (int k = 0; k < form_.arrays; ++k) {
-      updates_.push_back(Reshaped(Transposed(instruction().operand(form_.arrays + 1 + k), order), sizes));
-    }
-  }
-
-  // Each element of a window becomes a window of its own: windows that overlap have elements that meet.
-  void TakeWindowsApart() {
-    IntList all{count_}, along{0};
-    all.insert(all.end(), window_.begin(), window_.end());
-    int64_t total = 1;
-    for (const int64_t size : all) total *= size;
-    std::vector<Instruction*> starts;
-    IntList started;
-    size_t next = 0;
-    for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
-      Instruction* place = nullptr;
-      if (next < started_.size() && started_[next] == d) {
-        Instruction* const start = Reshaped(starts_[next++], {count_});
-        place = Add(Opcode::kBroadcast, Shape(kS32, all), {start}, DimensionsAttributes{along});
-      }
-      if (const int64_t w = form_.window_of[d]; w >= 0) {
-        Instruction* const inside = Iota(kS32, all, w + 1);
-        place = place == nullptr ? inside : Binary(Opcode::kAdd, place, inside);
-      }
-      if (place == nullptr) continue;  // a dropped dimension of size 1 that no index names
-      starts.push_back(Reshaped(place, {total, 1}));
-      started.push_back(d);
-    }
-    starts_ = std::move(starts);
-    started_ = std::move(started);
-    for (Instruction*& update : updates_) update = Reshaped(update, {total});
-    window_.clear();
-    count_ = total;
-  }
-
-  // Where windows can start.
-  int64_t Places() const {
-    int64_t places = 1;
-    for (const int64_t d : started_) places *= sizes_[d];
-    return places;
-  }
-  // The number of each start among all that lie in the array; one beyond for those outside.
-  Instruction* Keys() {
-    Instruction *key = nullptr, *inside = nullptr;
-    int64_t places = 1;
-    for (size_t i = started_.size(); i-- > 0;) {
-      const int64_t size = sizes_[started_[i]];
-      Instruction* const start = Reshaped(starts_[i], {count_});
-      Instruction* const valid = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, start, Number(0, start)),
-                                        Compare(ComparisonDirection::kLt, start, Number(size, start)));
-      Instruction* const part = Binary(Opcode::kMultiply, start, Number(places, start));
-      key = key == nullptr ? part : Binary(Opcode::kAdd, key, part);
-      inside = inside == nullptr ? valid : Binary(Opcode::kAnd, inside, valid);
-      places *= size;
-    }
-    return Add(Opcode::kSelect, key->shape(), {inside, key, Number(places, key)});
+  Instruction* TimesLengths(Instruction* each, ElementType type) {
+    ReadStarts();
+    Instruction* const starts = RunStarts();
+    const int64_t places = Places();
+    Instruction* const lengths = Minus(Slice(starts, 0, 1, places + 1), Slice(starts, 0, 0, places));
+    IntList by_place;
+    for (const int64_t d : started_) by_place.push_back(sizes_[static_cast<size_t>(d)]);
+    Instruction* const counts = Broadcast(Reshaped(Converted(lengths, type), by_place), sizes_, started_);
+    for (int64_t d = 0; d < each->shape().rank(); ++d) each = Slice(each, d, 0, 1);
+    return Times(counts, Spread(Converted(Reshaped(each, {}), type), sizes_));
   }
 
   // Windows that others follow at the same place start outside.
@@ -257,14 +159,15 @@ class OrderedScatter : private Expansion {
         return Reshaped(InOrder(value->operand(0), order), SizesOf(value->shape()));
       case Opcode::kBroadcast: {
         const auto& dimensions = value->attributes<DimensionsAttributes>().dimensions;
-        if (!Contains(dimensions, 0)) return value;
+        if (std::ranges::find(dimensions, 0) == dimensions.end()) return value;
         if (dimensions.front() != 0) break;
         return Add(value->CloneWith({InOrder(value->operand(0), order)}));
       }
       case Opcode::kGather: {
         const auto& a = value->attributes<GatherAttributes>();
         const bool by_row = a.operand_batching_dims.empty() && a.index_vector_dim == 1 &&
-                            value->operand(1)->shape().rank() <= 2 && !Contains(a.offset_dims, 0);
+                            value->operand(1)->shape().rank() <= 2 &&
+                            std::ranges::find(a.offset_dims, 0) == a.offset_dims.end();
         if (!by_row) break;
         Instruction* const rows = Add(value->CloneWith({value->operand(0), InOrder(value->operand(1), order)}));
         std::get<GatherAttributes>(rows->mutable_attributes()).indices_are_sorted = false;
@@ -308,7 +211,7 @@ class OrderedScatter : private Expansion {
   void StartsFrom(Instruction* key) {
     int64_t places = Places();
     for (size_t i = 0; i < started_.size(); ++i) {
-      const int64_t size = sizes_[started_[i]];
+      const int64_t size = sizes_[static_cast<size_t>(started_[i])];
       places /= std::max<int64_t>(size, 1);
       Instruction* start = key;
       if (i + 1 < started_.size()) start = Binary(Opcode::kDivide, start, Number(places, start));
@@ -318,45 +221,102 @@ class OrderedScatter : private Expansion {
   }
 
   Module& module_;
-  const ScatterForm form_;
   SharedRuns* const runs_;
-  IntList sizes_, started_, window_;
-  int64_t count_;
-  std::vector<Instruction*> starts_, updates_;
 };
 
-// Sums that a type holds exactly are the same in any order, and those of s32 are, too: f32 counts up to 2^24. Not where
-// the array is so large that to convert it takes longer than to sort the updates.
-bool SumsWholeNumbers(const Instruction& scatter) {
-  constexpr int64_t kMostPerUpdate = 64;
-  const int arrays = scatter.operand_count() / 2;
-  const ElementType type = scatter.operand(0)->shape().element_type();
-  const Instruction &array = *scatter.operand(0), &updates = *scatter.operand(2);
-  if (arrays != 1 || !IsFloating(type) || BitWidth(type) < 16 || OperationOf(scatter, 0) != Opcode::kAdd) return false;
-  if (array.shape().ElementCount() > kMostPerUpdate * updates.shape().ElementCount()) return false;
-  if (array.shape().IsDynamic() || updates.shape().IsDynamic()) return false;
-  const std::optional<int64_t> before = WholeBound(array), each = WholeBound(updates);
-  if (!before || !each || updates.shape().element_type() != type) return false;
-  const int64_t most = std::min<int64_t>(LastExactWhole(type), (int64_t{1} << 31) - 1);
-  return *before <= most && *each <= (most - *before) / ScatterForm(scatter).count;
+// How a scatter adds up floats as integers (fixed_sum.h), where it may.
+std::optional<FixedSum> IntegersOf(const Instruction& scatter) {
+  const Shape &array = scatter.operand(0)->shape(), &updates = scatter.operand(scatter.operand_count() - 1)->shape();
+  if (scatter.operand_count() != 3 || !IsFloating(array.element_type()) || array.IsDynamic() || updates.IsDynamic())
+    return std::nullopt;
+  if (OperationOf(scatter, 0) != Opcode::kAdd || updates.element_type() != array.element_type()) return std::nullopt;
+  const ScatterForm form(scatter);
+  // Each element of a window that overlaps itself is one more that may meet others.
+  return FixedSumOf(*scatter.operand(2), form.can_overlap ? updates.ElementCount() : form.count);
 }
 
-Instruction* OfWholeNumbers(Module& module, Computation& computation, Instruction* scatter) {
-  const Shape& array = scatter->operand(0)->shape();
-  Expansion whole(computation, scatter);
-  Instruction* const sums = whole.Add(
-      Opcode::kScatter, Shape(kS32, SizesOf(array)),
-      {whole.Converted(scatter->operand(0), kS32), scatter->operand(1), whole.Converted(scatter->operand(2), kS32)},
-      scatter->attributes<ScatterAttributes>(), {AddCombiner(module, Opcode::kAdd, kS32)});
-  return whole.Converted(sums, array.element_type());
+// Whether it takes less time than to sort the updates, in bytes that a GPU moves meanwhile. Sorts take so much for each
+// window (on an H100 2^24 keys take 1.31 ms, at 3.3 TB/s), and at least a dispatch more. Integers are filled, changed
+// and read, and atomics of one address wait for each other, a ns each. Dispatches and atomics: not measured yet.
+// Software drivers have no dear dispatches, so arrays that are larger than a sort's share may have cost so little
+// alone.
+bool IsSoonerAsIntegers(const Instruction& scatter, const FixedSum& sum, int64_t sharing) {
+  constexpr int64_t kSmall = 1 << 18, kDispatch = 1 << 23, kSortOfWindow = 400, kUpdateInOrder = 8;
+  constexpr int64_t kAtomic = 2 * 16, kAtomicWait = 2 * 3300, kInteger = 2 * 8;
+  constexpr int64_t kMostIntegers = int64_t{1} << 30, kLongWindow = 16;  // scatter_form.cc
+  constexpr int64_t kMostPerUpdate = 64;
+  const int64_t count = ScatterForm(scatter).count;
+  const int64_t elements = std::max<int64_t>(scatter.operand(0)->shape().ElementCount(), 1);
+  const int64_t updates = scatter.operand(2)->shape().ElementCount();
+  if (sum.sum == kS32) return elements <= kMostPerUpdate * updates;
+  if (std::max(elements * sum.places(), updates) > kMostIntegers || updates > kLongWindow * count) return false;
+  const int64_t in_order = kSortOfWindow / sharing * count + kUpdateInOrder * updates;
+  return kAtomic * updates + kInteger * sum.places() * elements <= kSmall + in_order &&
+         kAtomicWait * (updates / elements) <= kDispatch + in_order;
 }
+
+// A scatter of integers, whose updates need no order.
+class FixedScatter : private ScatterWindows {
+ public:
+  FixedScatter(Module& module, Computation& computation, Instruction* scatter, const FixedSum& sum)
+      : ScatterWindows(computation, scatter), module_(module), sum_(sum) {}
+
+  Instruction* Expand() {
+    Instruction* const sums = sum_.places() == 1 ? InOnes() : InSeveral();
+    IntList sizes = sizes_;
+    sizes.insert(sizes.begin(), sum_.places());
+    return WithFixedSum(*this, sum_, Reshaped(sums, sizes), instruction().operand(0));
+  }
+
+ private:
+  Instruction* Scattered(IntList sizes, Instruction* indices, Instruction* values,
+                         const ScatterAttributes& attributes) {
+    const Shape shape(sum_.sum, std::move(sizes));
+    return Add(Opcode::kScatter, shape, {Zeros(shape), indices, values}, attributes,
+               {AddCombiner(module_, Opcode::kAdd, sum_.sum)});
+  }
+  Instruction* InOnes() {
+    return Scattered(sizes_, instruction().operand(1), FixedTermsOf(*this, sum_, instruction().operand(2)).value,
+                     instruction().attributes<ScatterAttributes>());
+  }
+  // The integers of one place lie apart, those of neighbours side by side.
+  Instruction* InSeveral() {
+    ReadStarts();
+    ReadUpdates();
+    TakeWindowsApart();
+    const int64_t places = Places();
+    const auto [place, value] = FixedTermsOf(*this, sum_, updates_[0]);
+    Instruction* const key = Keys();
+    Instruction* const at = Plus(Times(place, Number(places, place)), key);
+    Instruction* const outside = Compare(ComparisonDirection::kEq, key, Number(places, key));
+    Instruction* const index = Select(outside, Number(-1, at), at);
+    ScatterAttributes attributes;
+    attributes.inserted_window_dims = {0};
+    attributes.scatter_dims_to_operand_dims = {0};
+    attributes.index_vector_dim = 1;
+    return Scattered({sum_.places() * places}, Reshaped(index, {count_, 1}), value, attributes);
+  }
+
+  Module& module_;
+  const FixedSum sum_;
+};
 
 // All its elements are the same, whatever that is.
 bool IsOneValue(const Instruction& value) {
-  using enum Opcode;
   const Instruction* i = &value;
-  for (; i->shape().ElementCount() > 1; i = i->operand(0)) {
-    if (!IsAnyOf(i->opcode(), kBroadcast, kReshape, kTranspose, kCopy, kConvert, kSlice)) return false;
+  while (i->shape().ElementCount() > 1) {
+    switch (i->opcode()) {
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kTranspose:
+      case Opcode::kCopy:
+      case Opcode::kConvert:
+      case Opcode::kSlice:
+        i = i->operand(0);
+        break;
+      default:
+        return false;
+    }
   }
   return true;
 }
@@ -387,36 +347,61 @@ bool MayBeSorted(const Instruction& scatter) {
 
 // Which scatters ask for the starts of their runs: those of a loop that are sorted by indices that stay the same in it,
 // and then the others of the same indices too. Before a loop the search is three dispatches, which one use is not
-// worth.
-class RunStartUsers {
+// worth. And which are sums of integers instead: not of several where they are sorted before a loop, whatever the
+// device, so that devices give the same bits.
+class ScatterChoices {
  public:
-  RunStartUsers(const std::vector<Computation*>& computations, const ScatterTarget& target) : target_(target) {
+  ScatterChoices(const std::vector<Computation*>& computations, const ScatterTarget& target, bool shares_runs)
+      : target_(target) {
     std::set<const Computation*> bodies;
     for (const Computation* computation : computations) {
       for (const auto& i : computation->instructions()) {
         if (i->opcode() == Opcode::kWhile) bodies.insert(i->called(1));
       }
     }
-    for (const Computation* computation : bodies) {
+    for (const Computation* computation : computations) {
       std::map<Key, std::vector<const Instruction*>> same;
       for (const auto& i : computation->instructions()) {
-        if (i->opcode() == Opcode::kScatter && MayTake(*i)) same[KeyOf(*i)].push_back(i.get());
+        if (i->opcode() == Opcode::kScatter && MayBeSorted(*i) && !TouchesLiveSizes(*i)) {
+          same[KeyOf(*i)].push_back(i.get());
+        }
       }
       for (const auto& [key, scatters] : same) {
-        const bool sorts = std::ranges::any_of(scatters, [this](const Instruction* i) { return IsSorted(*i); });
-        if (sorts && Stays(*scatters[0]->operand(1))) Share(scatters);
+        const bool stays = bodies.contains(computation) && Stays(*std::get<0>(key));
+        ChooseIntegers(scatters, stays);
+        if (stays && shares_runs) ShareRuns(scatters);
       }
     }
   }
 
-  // Null: it does not. Asked once: an instruction that takes its place may have its address.
+  // The sums of integers that it becomes. This and Take() are asked once: an instruction that takes its place may have
+  // its address.
+  std::optional<FixedSum> TakeIntegers(const Instruction* scatter) {
+    const auto sum = integers_.extract(scatter);
+    return sum ? std::optional(sum.mapped()) : std::nullopt;
+  }
+
+  // Null: it asks for none.
   SharedRuns* Take(const Instruction* scatter) {
     const auto user = users_.extract(scatter);
     return user ? user.mapped() : nullptr;
   }
 
  private:
-  void Share(const std::vector<const Instruction*>& scatters) {
+  void ChooseIntegers(const std::vector<const Instruction*>& scatters, bool sorted_before) {
+    const auto is_sorted = [this](const Instruction* i) { return WayOf(*i, target_) == ScatterWay::kUnordered; };
+    const int64_t sharing = std::ranges::count_if(scatters, is_sorted);
+    for (const Instruction* scatter : scatters) {
+      if (!is_sorted(scatter)) continue;
+      const std::optional<FixedSum> sum = IntegersOf(*scatter);
+      if (!sum || (sorted_before && sum->sum != kS32) || !IsSoonerAsIntegers(*scatter, *sum, sharing)) continue;
+      integers_.emplace(scatter, *sum);
+    }
+  }
+
+  void ShareRuns(std::vector<const Instruction*> scatters) {
+    std::erase_if(scatters, [this](const Instruction* i) { return !MayTake(*i); });
+    if (!std::ranges::any_of(scatters, [this](const Instruction* i) { return IsSorted(*i); })) return;
     SharedRuns& runs = *runs_.emplace_back(std::make_unique<SharedRuns>());
     for (const Instruction* scatter : scatters) {
       runs.in_parts |= AddsInParts(*scatter);
@@ -428,22 +413,23 @@ class RunStartUsers {
   using Key = std::tuple<const Instruction*, int64_t, std::vector<std::tuple<int64_t, int64_t, int64_t>>>;
 
   bool MayTake(const Instruction& scatter) const {
-    if (scatter.operand_count() != 3 || !SingleOperation(*scatter.called(0)) || !MayBeSorted(scatter)) return false;
-    if (TouchesLiveSizes(scatter) || ScatterForm(scatter).can_overlap || !MayGoByPlaces(scatter, target_)) return false;
+    if (scatter.operand_count() != 3 || !SingleOperation(*scatter.called(0))) return false;
+    if (ScatterForm(scatter).can_overlap || !MayGoByPlaces(scatter, target_)) return false;
+    if (integers_.contains(&scatter) && !HasOneValue(scatter)) return false;
     const ScatterWay way = WayOf(scatter, target_);
     return way == ScatterWay::kAtomic || way == ScatterWay::kUnordered;
   }
   // Whatever the others do.
   bool IsSorted(const Instruction& scatter) const {
-    return WayOf(scatter, target_) == ScatterWay::kUnordered && !SumsWholeNumbers(scatter);
+    return WayOf(scatter, target_) == ScatterWay::kUnordered && !integers_.contains(&scatter);
   }
 
   static Key KeyOf(const Instruction& scatter) {
     const ScatterForm form(scatter);
-    Key key{scatter.operand(1), scatter.attributes<ScatterAttributes>().index_vector_dim, {}};
+    Key key{scatter.operand(form.arrays), scatter.attributes<ScatterAttributes>().index_vector_dim, {}};
     for (size_t d = 0; d < form.index_of.size(); ++d) {
       if (form.index_of[d] < 0 && form.batch_of[d] < 0) continue;
-      const int64_t size = scatter.operand(0)->shape().dimension(d);
+      const int64_t size = scatter.operand(0)->shape().dimension(static_cast<int>(d));
       std::get<2>(key).emplace_back(form.index_of[d], form.batch_of[d], size);
     }
     return key;
@@ -466,6 +452,7 @@ class RunStartUsers {
   std::map<const Instruction*, bool> stays_;
   std::vector<std::unique_ptr<SharedRuns>> runs_;
   std::map<const Instruction*, SharedRuns*> users_;
+  std::map<const Instruction*, FixedSum> integers_;
 };
 
 }  // namespace
@@ -473,21 +460,21 @@ class RunStartUsers {
 bool ExpandScatters(Module& module, const TargetInfo& target) {
   const ScatterTarget scatters{target.accesses_by_lane, target.wide_atomics};
   const std::vector<Computation*> computations = ControlComputations(module);
-  std::optional<RunStartUsers> users;
-  if (target.fusion) users.emplace(computations, scatters);
+  ScatterChoices choices(computations, scatters, target.fusion);
   const bool changed =
       ExpandEach(computations, [&](Computation& computation, Instruction* instruction) -> Instruction* {
         if (instruction->opcode() != Opcode::kScatter) return nullptr;
-        if (SharedRuns* const runs = users ? users->Take(instruction) : nullptr) {
+        const std::optional<FixedSum> integers = choices.TakeIntegers(instruction);
+        if (SharedRuns* const runs = choices.Take(instruction)) {
           OrderedScatter ordered(module, computation, instruction, runs);
-          const bool integers =
-              IsInteger(instruction->shape().element_type()) && OperationOf(*instruction, 0) == Opcode::kAdd;
-          const bool counts = HasOneValue(*instruction) && (integers || SumsWholeNumbers(*instruction));
-          return counts ? ordered.Counts() : ordered.Expand();
+          if (!HasOneValue(*instruction)) return ordered.Expand();
+          if (integers) return ordered.Counts(*integers);
+          const bool whole = IsInteger(instruction->shape().element_type());
+          return whole && OperationOf(*instruction, 0) == Opcode::kAdd ? ordered.Counts() : ordered.Expand();
         }
         if (WayOf(*instruction, scatters) != ScatterWay::kUnordered || !MayBeSorted(*instruction)) return nullptr;
         if (Replaces(*instruction) && HasOneValue(*instruction)) return OfOneValue(computation, instruction);
-        if (SumsWholeNumbers(*instruction)) return OfWholeNumbers(module, computation, instruction);
+        if (integers) return FixedScatter(module, computation, instruction, *integers).Expand();
         return OrderedScatter(module, computation, instruction, nullptr).Expand();
       });
   if (changed) module.SortComputations();
