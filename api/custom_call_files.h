@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/library/custom_call.h"
 #include "core/status.h"
 
 #pragma GCC visibility push(default)

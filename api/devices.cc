@@ -6,7 +6,7 @@
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "core/host/guarded.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/vulkan/device/api/vk.h"
-#include "core/shape.h"
+#include "core/data/shape.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

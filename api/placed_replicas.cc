@@ -8,7 +8,7 @@
 #include "api/devices.h"
 #include "api/separate_replicas.h"
 #include "backend/vulkan/device/open.h"
-#include "core/attributes.h"
+#include "core/ir/attributes.h"
 #include "scheduler/replicas/placement.h"
 #include "scheduler/replicas/remote_devices.h"
 #include "scheduler/runtime/programs/placed.h"

@@ -6,10 +6,10 @@
 
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
+#include "core/ir/module.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/module.h"
 #include "core/passes/base/prepare.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle/bundle.h"

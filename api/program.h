@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "backend/cpu/reference/custom_call.h"
-#include "core/module.h"
+#include "backend/cpu/reference/library/custom_call.h"
+#include "core/ir/module.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

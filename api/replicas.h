@@ -9,7 +9,7 @@
 
 #include "api/verify/diff.h"
 #include "core/devices/replica_groups.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/programs/program.h"
 

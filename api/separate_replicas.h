@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/runtime/programs/apart.h"
 
 namespace VXLA_NAMESPACE {

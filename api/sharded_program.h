@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/module.h"
-#include "core/sharding.h"
+#include "core/ir/module.h"
+#include "core/ir/sharding.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -10,8 +10,8 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/host/ranges.h"
+#include "core/ir/module.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/module.h"
 #include "core/text/hlo_printer.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/host/ranges.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/simplify/loop_state.h"

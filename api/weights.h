@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/timeline.h"
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE {
 

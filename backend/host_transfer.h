@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 
 #pragma GCC visibility push(default)

@@ -9,7 +9,7 @@
 
 #include "backend/device_facts.h"
 #include "backend/step.h"
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 #include "core/passes/fuse/fusion_description.h"
 
 namespace VXLA_NAMESPACE {

@@ -8,19 +8,19 @@ set(headers
     api/device_options.h
     api/verify/diff.h
     api/verify/isolate.h
-    backend/cpu/reference/custom_call.h
+    backend/cpu/reference/library/custom_call.h
     backend/cpu/reference/evaluator.h
     backend/custom_kernel.h
     backend/host_transfer.h
     core/builder/builder.h
     core/builder/math.h
     core/check.h
-    core/dimension_numbers.h
-    core/element_type.h
+    core/data/dimension_numbers.h
+    core/data/element_type.h
     core/host/host_bytes.h
-    core/literal.h
+    core/data/literal.h
     core/numerics/literal_compare.h
-    core/shape.h
+    core/data/shape.h
     core/status.h
     core/builder/xla_names.h
     scheduler/runtime/client.h
@@ -28,4 +28,4 @@ set(headers
     scheduler/runtime/compilation.h
     scheduler/runtime/event.h
     scheduler/replicas/feed_queues.h
-    scheduler/statistics.h)
+    scheduler/plan/statistics.h)

@@ -3,10 +3,10 @@
 
 #include "backend/device_facts.h"
 #include "backend/lowering.h"
-#include "core/module.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 #include "core/status.h"
-#include "core/target_info.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -6,9 +6,9 @@
 
 #include "api/verify/seeded_arguments.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/literal.h"
-#include "core/module.h"
-#include "core/sharding.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
+#include "core/ir/sharding.h"
 #include "tools/numpy_file.h"
 
 namespace VXLA_NAMESPACE {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

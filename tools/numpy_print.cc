@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/numerics/literal_compare.h"
 #include "core/sizes/live_sizes.h"
 

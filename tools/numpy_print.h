@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "api/custom_call_files.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tools/command_line.h"
 #include "tools/files.h"
 

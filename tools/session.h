@@ -9,7 +9,7 @@
 #include "api/devices.h"
 #include "api/program.h"
 #include "backend/device.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tools/arguments.h"
 #include "tools/messages.h"
 

@@ -11,11 +11,11 @@
 #include "api/replicas.h"
 #include "api/separate_replicas.h"
 #include "api/weights.h"
+#include "core/ir/module.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "scheduler/bundle/bundle.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/recording.h"
 
 namespace VXLA_NAMESPACE {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/c/c_compiler.h"
-#include "backend/cpu/reference/custom_call.h"
-#include "core/module.h"
+#include "backend/cpu/reference/library/custom_call.h"
+#include "core/ir/module.h"
 #include "core/text/config_dictionary.h"
 
 namespace VXLA_NAMESPACE {

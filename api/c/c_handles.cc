@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "api/c/c_compiler.h"
+#include "core/data/type_number.h"
 #include "core/limits.h"
 #include "core/sizes/live_layout.h"
-#include "core/type_number.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

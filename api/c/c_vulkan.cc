@@ -15,7 +15,7 @@
 #include "backend/vulkan/device/ownership.h"
 #include "core/limits.h"
 #include "include/vxla/vxla_vulkan.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/recording.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 

@@ -2,7 +2,7 @@
 #include "api/c/c_compiler.h"
 #include "backend/vulkan/device/probes/embedded_probes.h"
 #include "backend/vulkan/device/vulkan_device.h"
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

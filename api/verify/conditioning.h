@@ -10,7 +10,7 @@
 
 #include "api/verify/conditioning_result.h"
 #include "api/verify/perturbation.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {

@@ -12,7 +12,7 @@
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
 #include "core/host/guarded.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/accuracy.h"
 
 namespace VXLA_NAMESPACE {

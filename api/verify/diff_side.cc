@@ -9,8 +9,8 @@
 #include "core/host/ranges.h"
 #include "core/numerics/literal_compare.h"
 #include "core/passes/sizes/dynamic_padder.h"
-#include "scheduler/plan_orders.h"
-#include "scheduler/step_graph.h"
+#include "scheduler/graph/step_graph.h"
+#include "scheduler/plan/plan_orders.h"
 
 namespace VXLA_NAMESPACE {
 

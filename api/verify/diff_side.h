@@ -11,7 +11,7 @@
 
 #include "api/devices.h"
 #include "backend/device.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

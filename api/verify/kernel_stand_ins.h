@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/reference/custom_call.h"
-#include "core/module.h"
+#include "backend/cpu/reference/library/custom_call.h"
+#include "core/ir/module.h"
 #include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {

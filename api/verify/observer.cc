@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 #include "core/numerics/literal_compare.h"
 #include "core/sizes/live_sizes.h"
 #include "core/text/literal_text.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/library/custom_call.h"
 #include "core/devices/replica_groups.h"
 #include "core/mlir/importer/check_program.h"
 

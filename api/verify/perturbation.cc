@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "api/verify/diff_side.h"
+#include "backend/cpu/reference/arithmetic/parallel.h"
+#include "backend/cpu/reference/arithmetic/wide_literal.h"
 #include "backend/cpu/reference/op_bound.h"
-#include "backend/cpu/reference/parallel.h"
-#include "backend/cpu/reference/wide_literal.h"
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/host/hash.h"
 #include "core/host/ranges.h"
 #include "core/library/library_calls.h"

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

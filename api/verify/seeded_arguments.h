@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/random_literal.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,8 +4,8 @@
 
 #include "core/builder/emit.h"
 #include "core/host/guarded.h"
-#include "core/module.h"
-#include "core/module_edits.h"
+#include "core/ir/module.h"
+#include "core/ir/module_edits.h"
 #include "core/ops/ops.h"
 #include "core/sizes/live_sizes.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/dimension_numbers.h"
-#include "core/literal.h"
+#include "core/data/dimension_numbers.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 
 #pragma GCC visibility push(default)

@@ -1,7 +1,7 @@
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
-#include "core/module.h"
-#include "core/reserved_names.h"
+#include "core/ir/module.h"
+#include "core/ir/reserved_names.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

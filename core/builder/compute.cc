@@ -3,7 +3,7 @@
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
 #include "core/host/ranges.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

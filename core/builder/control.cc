@@ -2,7 +2,7 @@
 
 #include "core/builder/builder.h"
 #include "core/builder/emit.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/builder/builder.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

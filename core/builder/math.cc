@@ -2,7 +2,7 @@
 
 #include "core/builder/emit.h"
 #include "core/builder/xla_names.h"
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/builder/xla_names.h"
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE::LiteralUtil {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/data/dimension_numbers.h"
 #include "core/devices/mesh.h"
-#include "core/dimension_numbers.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/dimension_numbers.h"
+#include "core/data/dimension_numbers.h"
 
 namespace VXLA_NAMESPACE {
 

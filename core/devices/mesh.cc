@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/attributes.h"
 #include "core/host/ranges.h"
+#include "core/ir/attributes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/dimension_numbers.h"
-#include "core/shape.h"
+#include "core/data/dimension_numbers.h"
+#include "core/data/shape.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // Dot sides: the dimensions of a dot's operands as [batch, contracting, free], each group counted by one linear index.
 #pragma once
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 #include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE {

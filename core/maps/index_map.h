@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/host/real_text.h"
 #include "core/mlir/ir.h"
 

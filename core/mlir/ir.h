@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/dimension_numbers.h"
-#include "core/literal.h"
-#include "core/shape.h"
+#include "core/data/dimension_numbers.h"
+#include "core/data/literal.h"
+#include "core/data/shape.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

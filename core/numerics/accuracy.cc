@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/library/library_calls.h"
 
 namespace VXLA_NAMESPACE {

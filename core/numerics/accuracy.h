@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

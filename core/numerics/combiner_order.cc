@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/data/literal.h"
 #include "core/host/ranges.h"
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/comparison.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/opcode.h"
+#include "core/ir/opcode.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // What a comparison's direction says of two numbers.
 #pragma once
 
-#include "core/attributes.h"
+#include "core/ir/attributes.h"
 
 namespace VXLA_NAMESPACE {
 

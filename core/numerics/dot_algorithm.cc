@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/attributes.h"
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
+#include "core/ir/attributes.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {

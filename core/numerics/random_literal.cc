@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
 #include "core/numerics/combiner_order.h"
 
 namespace VXLA_NAMESPACE {

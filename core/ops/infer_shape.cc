@@ -15,9 +15,9 @@ Result<Shape> Dispatch(const Instruction& instruction) {
     return Infer##Name(instruction);
 // The order of these includes matters.
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
     // clang-format on
   }
   return Internal("no such opcode");

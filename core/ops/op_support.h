@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/host/ranges.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/ops/ops.h"
 
 namespace VXLA_NAMESPACE {

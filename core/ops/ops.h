@@ -1,7 +1,7 @@
-// Shape inference and checking of every opcode: InferX per row of core/opcode.def, in core/ops/<family>.cc.
+// Shape inference and checking of every opcode: InferX per row of core/ir/opcode.def, in core/ops/<family>.cc.
 #pragma once
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -19,9 +19,9 @@ bool ShapeCanBeInferred(Opcode opcode);
 #define VXLA_ROW(Name, ...) Result<Shape> Infer##Name(const Instruction& instruction);
 // The order of these includes matters.
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
 // clang-format on
 
 }  // namespace VXLA_NAMESPACE

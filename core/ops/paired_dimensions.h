@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

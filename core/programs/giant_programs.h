@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,5 +1,5 @@
 // Library calls as calls of their programs, which InlineCalls puts in their place.
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"
 #include "core/programs/library_programs.h"

@@ -4,8 +4,8 @@
 #include <functional>
 #include <unordered_map>
 
-#include "core/float_formats.h"
-#include "core/module.h"
+#include "core/data/float_formats.h"
+#include "core/ir/module.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/matrix_programs.h"
 #include "core/programs/program_builder.h"

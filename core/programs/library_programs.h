@@ -5,8 +5,8 @@
 
 #include <memory>
 
+#include "core/ir/module.h"
 #include "core/library/library_calls.h"
-#include "core/module.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {
 

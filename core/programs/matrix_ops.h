@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/builder/builder.h"
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/programs/matrix_ops.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {

@@ -1,5 +1,5 @@
 // A sparse matrix, its rows one after the other, times a vector or a matrix.
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/programs/library_programs.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/program_builder.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

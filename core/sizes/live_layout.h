@@ -2,7 +2,7 @@
 // per dimension, its live size. Arrays without such dimensions are their elements alone.
 #pragma once
 
-#include "core/shape.h"
+#include "core/data/shape.h"
 
 namespace VXLA_NAMESPACE {
 

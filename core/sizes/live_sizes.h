@@ -3,7 +3,7 @@
 // of the live sizes.
 #pragma once
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,5 +1,5 @@
 // The text of each kind of attribute field: one ParseValue and one AppendValue per C++ type. Which field belongs to
-// which name is told by VisitFields (core/attributes.h) alone.
+// which name is told by VisitFields (core/ir/attributes.h) alone.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "core/attributes.h"
+#include "core/ir/attributes.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

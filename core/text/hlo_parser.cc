@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/host/guarded.h"
+#include "core/ir/reserved_names.h"
 #include "core/limits.h"
 #include "core/ops/ops.h"
-#include "core/reserved_names.h"
 #include "core/text/hlo_parser_impl.h"
 #include "core/text/literal_text.h"
 #include "core/text/module_header.h"

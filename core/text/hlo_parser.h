@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/lexer.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/host/real_text.h"
 
 namespace VXLA_NAMESPACE {

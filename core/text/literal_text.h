@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,7 +4,7 @@
 // mesh: mesh['x'=8], device_ids=([2,4]T(1,0)) {'x'}. Printed as lists of devices.
 #pragma once
 
-#include "core/attributes.h"
+#include "core/ir/attributes.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

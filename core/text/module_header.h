@@ -1,7 +1,7 @@
 // The part of HLO text before the first computation: the HloModule line and the stack-frame tables.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

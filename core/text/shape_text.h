@@ -1,7 +1,7 @@
 // Shapes in HLO text: f32[2,<=3]{1,0:T(8,128)}, tuples, buffers b(...).
 #pragma once
 
-#include "core/shape.h"
+#include "core/data/shape.h"
 #include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {

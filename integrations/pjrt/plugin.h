@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/data/shape.h"
 #include "core/host/guarded.h"
-#include "core/shape.h"
 #include "core/status.h"
 #include "integrations/pjrt/runtime.h"
 #include "scheduler/replicas/sockets/socket_group.h"

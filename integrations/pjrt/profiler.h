@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "scheduler/statistics.h"
+#include "scheduler/plan/statistics.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 

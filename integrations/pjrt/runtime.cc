@@ -21,7 +21,7 @@
 #include "core/mlir/importer/importer.h"
 #include "core/mlir/printer/printer.h"
 #include "core/text/hlo_printer.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 
 namespace VXLA_NAMESPACE::pjrt {
 namespace {

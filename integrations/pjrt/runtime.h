@@ -11,9 +11,9 @@
 
 #include "api/custom_call_files.h"
 #include "api/device_options.h"
-#include "core/module.h"
-#include "core/shape.h"
-#include "core/sharding.h"
+#include "core/data/shape.h"
+#include "core/ir/module.h"
+#include "core/ir/sharding.h"
 #include "core/status.h"
 #include "scheduler/replicas/sockets/socket_group.h"
 #include "scheduler/runtime/client.h"

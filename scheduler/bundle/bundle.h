@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 
 namespace VXLA_NAMESPACE {
 

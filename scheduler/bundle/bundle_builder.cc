@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "core/host/hash.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/bundle/bundle_format.h"
+#include "scheduler/graph/step_graph.h"
 #include "scheduler/runtime/client.h"
-#include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,6 +1,6 @@
 // From a bundle to an executable.
 #include "core/host/guarded.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/executor.h"

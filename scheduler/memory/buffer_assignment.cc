@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "core/limits.h"
+#include "scheduler/graph/operation_order.h"
 #include "scheduler/memory/buffer_packing.h"
-#include "scheduler/operation_order.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -4,7 +4,7 @@
 #include "backend/device_facts.h"
 #include "core/limits.h"
 #include "core/status.h"
-#include "scheduler/step_graph.h"
+#include "scheduler/graph/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // Copy elision: values that a plan would copy into each other share a buffer where their lives allow it.
 #pragma once
 
-#include "scheduler/step_graph.h"
+#include "scheduler/graph/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 

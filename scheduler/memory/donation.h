@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/status.h"
-#include "scheduler/step_graph.h"
+#include "scheduler/graph/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "scheduler/step_graph.h"
+#include "scheduler/graph/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/lowering.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/data/literal.h"
 #include "core/devices/replica_groups.h"
-#include "core/literal.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

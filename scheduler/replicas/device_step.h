@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 #include "scheduler/replicas/group_transport.h"
 

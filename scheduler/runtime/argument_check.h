@@ -4,7 +4,7 @@
 #include <span>
 
 #include "backend/device.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/runtime/buffer.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/literal.h"
-#include "core/shape.h"
+#include "core/data/literal.h"
+#include "core/data/shape.h"
 #include "core/status.h"
 #include "scheduler/runtime/event.h"
 

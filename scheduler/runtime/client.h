@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "backend/custom_kernel.h"
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/status.h"
+#include "scheduler/plan/statistics.h"
 #include "scheduler/runtime/buffer.h"
-#include "scheduler/statistics.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {

@@ -3,15 +3,15 @@
 
 #include "backend/device.h"
 #include "core/host/guarded.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
+#include "scheduler/graph/step_graph.h"
 #include "scheduler/memory/result_copies.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/executor.h"
 #include "scheduler/runtime/programs/sized.h"
-#include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

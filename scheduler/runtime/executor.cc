@@ -6,8 +6,8 @@
 #include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/host/ranges.h"
-#include "core/module.h"
-#include "scheduler/plan.h"
+#include "core/ir/module.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/run.h"
 #include "scheduler/runtime/memory/live_values.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/bundle/bundle.h"
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/commands/context_pool.h"

@@ -1,7 +1,7 @@
 // PlanCost: what a run takes of memory and work, as far as its plan says it.
 #pragma once
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -11,7 +11,7 @@
 #include "api/program.h"
 #include "api/verify/diff_side.h"
 #include "api/verify/seeded_arguments.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "include/vxla/vxla.hpp"
 #include "tests/support/random_programs.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE::testing::seeded_arguments_test {
 namespace {

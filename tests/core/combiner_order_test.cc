@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

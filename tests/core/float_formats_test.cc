@@ -1,6 +1,6 @@
 // Narrow floats: every encoding decodes and encodes back, every pair of neighbours rounds as it must, and the ends of
 // the range are those of ml_dtypes.
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 #include <gtest/gtest.h>
 

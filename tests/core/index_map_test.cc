@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,11 +1,11 @@
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <functional>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {

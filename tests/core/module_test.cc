@@ -1,4 +1,4 @@
-#include "core/module.h"
+#include "core/ir/module.h"
 
 #include <gtest/gtest.h>
 

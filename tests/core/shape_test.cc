@@ -1,4 +1,4 @@
-#include "core/shape.h"
+#include "core/data/shape.h"
 
 #include <gmock/gmock.h>
 

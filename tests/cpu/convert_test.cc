@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

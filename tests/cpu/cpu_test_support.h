@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/numerics/random_literal.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/cpu/reference/ffi_abi.h"
+#include "backend/cpu/reference/library/ffi_abi.h"
 #include "tests/cpu/cpu_test_support.h"
 
 extern "C" void XlaCustomCallStatusSetSuccess(vxla::CustomCallStatus* status);

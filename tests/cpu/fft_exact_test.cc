@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/reference/double_double.h"
+#include "backend/cpu/reference/arithmetic/double_double.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -6,7 +6,7 @@
 #include <complex>
 #include <random>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/math/exact.h"
 

@@ -3,7 +3,7 @@
 #include <eigen3/Eigen/Dense>
 #include <functional>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/support/library_call_text.h"

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/library/custom_call.h"
 #include "scheduler/replicas/feed_queues.h"
 #include "tests/cpu/replica_test_support.h"
 #include "tests/support/live_programs.h"

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

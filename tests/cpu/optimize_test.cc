@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/literal_compare.h"
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"

@@ -1,5 +1,5 @@
 // The thread pool: every index once, fixed pieces, nesting, callers side by side, exceptions.
-#include "backend/cpu/reference/parallel.h"
+#include "backend/cpu/reference/arithmetic/parallel.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "core/builder/builder.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 #endif
 
-#include "backend/cpu/reference/lapack_errors.h"
-#include "backend/cpu/reference/lapack_library.h"
-#include "backend/cpu/reference/library_calls.h"
+#include "backend/cpu/reference/library/lapack_errors.h"
+#include "backend/cpu/reference/library/lapack_library.h"
+#include "backend/cpu/reference/library/library_calls.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

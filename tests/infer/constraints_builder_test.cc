@@ -2,7 +2,7 @@
 // expectation stands beside the label of its check.
 #include "core/builder/emit.h"
 #include "core/builder/math.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/verifier.h"
 #include "tests/infer/infer_test_support.h"
 

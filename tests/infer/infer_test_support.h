@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/builder/builder.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/ops/ops.h"
 
 namespace VXLA_NAMESPACE {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/cpu/twin/shader_math.h"
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/math/ulp.h"
 
 namespace VXLA_NAMESPACE {
@@ -48,7 +48,7 @@ bool Same(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 
-// A NaN's payload lies below the double's quiet bit, as core/float_formats.h's decoding has it.
+// A NaN's payload lies below the double's quiet bit, as core/data/float_formats.h's decoding has it.
 double Widen(float x) {
   const uint64_t bits = std::bit_cast<uint32_t>(x);
   if (!std::isnan(x)) return x;

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/numerics/literal_compare.h"
 #include "tests/math/functions.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "core/mlir/importer/importer.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/tensor_programs.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/text/hlo_printer.h"
 #include "core/text/literal_text.h"
 #include "tests/support/device_test_support.h"

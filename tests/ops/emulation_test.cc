@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

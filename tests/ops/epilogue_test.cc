@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "core/passes/fuse/fusion.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"
 

@@ -3,14 +3,14 @@
 
 #include <set>
 
-#include "backend/cpu/reference/custom_call.h"
 #include "backend/cpu/reference/evaluator.h"
+#include "backend/cpu/reference/library/custom_call.h"
 #include "backend/device.h"
+#include "core/ir/module.h"
 #include "core/library/library_calls.h"
-#include "core/module.h"
 #include "core/sizes/live_sizes.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "scheduler/replicas/feed_queues.h"
 #include "tests/support/device_test_support.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/index_arguments.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/bundle/bundle.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "scheduler/runtime/commands/recording.h"
 #include "tests/support/device_test_support.h"
 

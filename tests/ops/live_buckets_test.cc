@@ -9,7 +9,7 @@
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/verifier.h"
 #include "core/sizes/live_sizes.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
 

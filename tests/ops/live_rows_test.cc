@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "core/passes/base/pipeline.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

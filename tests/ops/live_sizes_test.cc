@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "core/passes/base/pipeline.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
 

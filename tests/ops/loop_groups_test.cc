@@ -4,8 +4,8 @@
 #include <array>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 

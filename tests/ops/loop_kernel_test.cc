@@ -1,8 +1,8 @@
 // Whiles that one workgroup runs whole: one dispatch, whatever decides their end.
 #include <gmock/gmock.h>
 
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 

@@ -1,8 +1,8 @@
 // Sorts, factorizations, substitutions, windows and convolutions inside loops that one workgroup runs.
 #include <gmock/gmock.h>
 
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/loop_text.h"

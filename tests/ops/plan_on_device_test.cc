@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

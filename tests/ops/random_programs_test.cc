@@ -10,7 +10,7 @@
 #include "core/passes/base/pipeline.h"
 #include "scheduler/compile.h"
 #include "scheduler/memory/result_copies.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/device_test_support.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "backend/cpu/twin/shader_evaluator.h"
-#include "scheduler/plan_orders.h"
+#include "scheduler/plan/plan_orders.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -5,8 +5,8 @@
 
 #include "core/passes/base/pipeline.h"
 #include "core/text/hlo_printer.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/index_arguments.h"

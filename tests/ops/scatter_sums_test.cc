@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/passes/base/pipeline.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/index_arguments.h"

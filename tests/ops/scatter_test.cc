@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/index_arguments.h"

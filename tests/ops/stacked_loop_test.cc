@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/gpu_client.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <tuple>
 
-#include "core/module.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "core/ir/module.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

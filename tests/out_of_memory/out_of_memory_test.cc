@@ -10,7 +10,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/host/guarded.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/runtime/client.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/builder/builder.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/cse.h"

@@ -1,4 +1,4 @@
-#include "tools/flop_count.h"
+#include "tools/commands/flop_count.h"
 
 #include <gtest/gtest.h>
 

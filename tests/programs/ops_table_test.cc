@@ -11,7 +11,7 @@
 
 #include "tests/support/command_test_support.h"
 #include "tests/support/source_dir.h"
-#include "tools/ops_samples.h"
+#include "tools/commands/ops_samples.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {

@@ -1,5 +1,5 @@
 // The steps that `vxla bench sharded` measures: what shardings make of a program is what somebody writes by hand.
-#include "tools/sharded_steps.h"
+#include "tools/commands/sharded_steps.h"
 
 #include <gtest/gtest.h>
 

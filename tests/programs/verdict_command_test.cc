@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "tests/support/command_test_support.h"
 #include "tools/numpy_file.h"
 

@@ -1,4 +1,4 @@
-#include "scheduler/barriers.h"
+#include "scheduler/plan/barriers.h"
 
 #include <gtest/gtest.h>
 

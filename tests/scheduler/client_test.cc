@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "backend/device.h"
-#include "core/module.h"
-#include "scheduler/plan.h"
+#include "core/ir/module.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/compilation.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 #include "tests/support/fake_device.h"

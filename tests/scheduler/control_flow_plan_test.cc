@@ -4,7 +4,7 @@
 
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/pipeline.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/fuse/fusion.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/faulty_device.h"

@@ -1,11 +1,11 @@
 // What the device does while the host evaluates an instruction.
-#include "scheduler/host_overlap.h"
+#include "scheduler/graph/host_overlap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/compile.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/module.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "core/ir/module.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"

@@ -1,5 +1,5 @@
 // Independent chains of operations side by side.
-#include "scheduler/operation_order.h"
+#include "scheduler/graph/operation_order.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/text/hlo_printer.h"
 #include "scheduler/memory/copy_elision.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"
 

@@ -7,7 +7,7 @@
 #include "core/passes/base/pipeline.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/compile.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/fake_device.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,5 +1,5 @@
 // Work beside other work, on queues of its own.
-#include "scheduler/queue_assignment.h"
+#include "scheduler/graph/queue_assignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "scheduler/barriers.h"
 #include "scheduler/compile.h"
+#include "scheduler/plan/barriers.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/fake_plan.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/mlir/importer/dynamic_program.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/fake_device.h"
 

@@ -1,5 +1,5 @@
 // How steps are cut under a time budget, without a device.
-#include "scheduler/work_limit.h"
+#include "scheduler/plan/work_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/builder/xla_names.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/builder/math.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/builder/xla_names.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

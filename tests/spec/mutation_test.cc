@@ -6,7 +6,7 @@
 #include <random>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/text/opcode_programs.h"

@@ -10,9 +10,9 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
+#include "core/data/literal.h"
 #include "core/devices/replica_groups.h"
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::testing {
 

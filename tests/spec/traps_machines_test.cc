@@ -1,6 +1,6 @@
 // The traps and worked examples that need more than one device, the host, or sizes known at run time.
 #include "core/builder/xla_names.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "scheduler/replicas/feed_queues.h"
 #include "tests/spec/spec_test_support.h"
 

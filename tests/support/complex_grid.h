@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE::testing {
 

@@ -16,13 +16,13 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
-#include "core/float_formats.h"
-#include "core/module.h"
+#include "core/data/float_formats.h"
+#include "core/ir/module.h"
 #include "core/numerics/random_literal.h"
 #include "core/passes/base/verifier.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/plan.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tests/support/validation_environment.h"
 
 namespace VXLA_NAMESPACE::testing {

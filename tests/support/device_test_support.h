@@ -11,8 +11,8 @@
 
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
 #include "core/numerics/literal_compare.h"
 #include "scheduler/runtime/client.h"
 

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "backend/device.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/support/fake_math.h"
 
 namespace VXLA_NAMESPACE::testing {

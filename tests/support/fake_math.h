@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::testing {
 

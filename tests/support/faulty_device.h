@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE::testing {
 

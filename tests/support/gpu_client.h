@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 
 namespace VXLA_NAMESPACE::testing {
 

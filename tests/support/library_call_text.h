@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/shape.h"
+#include "core/data/shape.h"
 
 namespace VXLA_NAMESPACE::testing {
 

@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/lower/lower.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/passes/devices/device_merger.h"
 #include "core/status.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <random>
 
+#include "core/ir/sharding.h"
 #include "core/passes/sharding/partitioner.h"
-#include "core/sharding.h"
 
 namespace VXLA_NAMESPACE::testing {
 

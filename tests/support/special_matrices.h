@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "tests/support/library_call_text.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/text/text_test_support.h"
 
 namespace VXLA_NAMESPACE {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/opcode.h"
+#include "core/ir/opcode.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

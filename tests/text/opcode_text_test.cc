@@ -1,4 +1,4 @@
-// Every opcode of core/opcode.def has text that parses, prints and parses back.
+// Every opcode of core/ir/opcode.def has text that parses, prints and parses back.
 #include <set>
 
 #include "core/ops/ops.h"

@@ -8,7 +8,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/device/api/vk_status.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/client.h"
 #include "tests/support/faulty_loader.h"
 #include "tests/vulkan/vulkan_test_support.h"

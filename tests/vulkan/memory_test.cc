@@ -4,7 +4,7 @@
 #include <cmath>
 #include <thread>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {

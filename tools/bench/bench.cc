@@ -12,12 +12,12 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/devices/device_merger.h"
 #include "core/passes/sharding/exchange_cost.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle/bundle.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/recording.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 #include "tools/arguments.h"
@@ -30,10 +30,10 @@
 #include "tools/bench/xla.h"
 #include "tools/command_line.h"
 #include "tools/commands.h"
+#include "tools/commands/flop_count.h"
+#include "tools/commands/sharded_steps.h"
 #include "tools/files.h"
-#include "tools/flop_count.h"
 #include "tools/session.h"
-#include "tools/sharded_steps.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

@@ -14,7 +14,7 @@
 #include <Eigen/Core>
 #endif
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "tools/bench/kernels.h"
 
 namespace VXLA_NAMESPACE {

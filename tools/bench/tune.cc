@@ -10,7 +10,7 @@
 #include "api/devices.h"
 #include "backend/vulkan/device/probes/kept_tuning.h"
 #include "core/text/hlo_parser.h"
-#include "scheduler/plan_printer.h"
+#include "scheduler/plan/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench/cases.h"
 #include "tools/bench/peers.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
 #include "core/status.h"
 #include "tools/bench/load.h"
 

@@ -1,5 +1,5 @@
 // What the op families of the reference share: the context of an evaluation and one EvalX per evaluated row of
-// core/opcode.def. A row without its body is a linker error that names it.
+// core/ir/opcode.def. A row without its body is a linker error that names it.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/cpu/reference/arithmetic/parallel.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/value.h"
 #include "backend/replica_link.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -83,9 +83,9 @@ using EvalFunction = EvalResult(EvalContext& context, const Instruction& instruc
 #define VXLA_ROW(Name, ...) EvalFunction Eval##Name;
 #define UNEVALUATED(...)
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
 // clang-format on
 
 }  // namespace VXLA_NAMESPACE

@@ -4,8 +4,8 @@
 #include "backend/cpu/reference/eval.h"
 #include "core/devices/replica_groups.h"
 #include "core/host/guarded.h"
+#include "core/ir/module.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/module.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
@@ -16,9 +16,9 @@ EvalFunction* FunctionOf(Opcode opcode) {
 #define VXLA_ROW(Name, ...) &Eval##Name,
 #define UNEVALUATED(...) nullptr,
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
       // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/library/custom_call.h"
 #include "backend/host_transfer.h"
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
@@ -92,7 +92,7 @@ class InstructionEvaluator {
   std::unique_ptr<State> state_;
 };
 
-// False for the rows of core/opcode.def that are UNEVALUATED.
+// False for the rows of core/ir/opcode.def that are UNEVALUATED.
 bool HasEvaluation(Opcode opcode);
 
 }  // namespace VXLA_NAMESPACE

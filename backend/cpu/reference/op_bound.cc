@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/float_formats.h"
-#include "core/module.h"
+#include "core/data/float_formats.h"
+#include "core/ir/module.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/instruction.h"
-#include "core/module.h"
+#include "core/ir/instruction.h"
+#include "core/ir/module.h"
 #include "core/numerics/literal_compare.h"
 
 namespace VXLA_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/cpu/reference/double_double.h"
+#include "backend/cpu/reference/arithmetic/double_double.h"
 #include "core/numerics/combiner_order.h"
 
 namespace VXLA_NAMESPACE {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "backend/cpu/reference/block.h"
-#include "backend/cpu/reference/block_ops.h"
-#include "core/module.h"
+#include "backend/cpu/reference/arithmetic/block.h"
+#include "backend/cpu/reference/arithmetic/block_ops.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "backend/cpu/reference/data_movement.h"
-#include "backend/cpu/reference/parallel.h"
+#include "backend/cpu/reference/arithmetic/parallel.h"
+#include "backend/cpu/reference/ops/data_movement.h"
 #include "backend/cpu/twin/shader_fold.h"
 #include "backend/cpu/twin/shader_math.h"
 #include "core/numerics/reducer_facts.h"

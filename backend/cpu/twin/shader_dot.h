@@ -1,7 +1,7 @@
 // Matrix products in the order of a plan, with the arithmetic of the shaders.
 #pragma once
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 #include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/reference/data_movement.h"
-#include "backend/cpu/reference/parallel.h"
+#include "backend/cpu/reference/arithmetic/parallel.h"
+#include "backend/cpu/reference/ops/data_movement.h"
 #include "backend/cpu/twin/shader_dot.h"
 #include "backend/cpu/twin/shader_fold.h"
 #include "core/maps/running_window.h"

@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/numerics/accumulation_order.h"
 
 namespace VXLA_NAMESPACE {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/reference/parallel.h"
+#include "backend/cpu/reference/arithmetic/parallel.h"
 #include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

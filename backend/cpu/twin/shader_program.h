@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/cpu/twin/shader_functions.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -20,8 +20,8 @@
 
 #include "backend/lowering.h"
 #include "backend/vulkan/codegen/kernel_builder.h"
+#include "core/ir/module.h"
 #include "core/maps/index_map.h"
-#include "core/module.h"
 #include "core/passes/fuse/fusion_description.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/codegen/statements/statement.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

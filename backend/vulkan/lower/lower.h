@@ -38,7 +38,7 @@ class PlacedBuffers final : public BufferMap {
   const std::function<BufferSlice(const Instruction&, int)> slice_of_;
 };
 
-// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<street>/<family>.cc): how the kernels of a
+// CanLowerX and LowerX for each KERNEL row X of core/ir/opcode.def (lower/<street>/<family>.cc): how the kernels of a
 // fusion around that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a
 // hero, a loop over the elements of its results (lower/elementwise/fused_loop.cc). CanLowerX decides without making
 // steps. The common part is checked before: element types, opcodes that codegen can write, element counts below 2^31,
@@ -47,9 +47,9 @@ class PlacedBuffers final : public BufferMap {
   Status CanLower##Name(const LowerContext& context, const FusionDescription& body); \
   Result<std::vector<Step>> Lower##Name(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
 // clang-format on
 
 // Of a fusion that is a product chain (lower/products/product_chain.cc).

@@ -13,7 +13,7 @@
 namespace VXLA_NAMESPACE::mlir {
 
 // One check operation of the text, or one that prints or keeps a value. Where it stands the program shows its values by
-// an observation (core/observation.h) of its number, and goes on with what the host answers: whether they agree.
+// an observation (core/ir/observation.h) of its number, and goes on with what the host answers: whether they agree.
 struct Check {
   enum class Kind : uint8_t {
     kEqual,        // the same values; NaN is NaN

@@ -5,9 +5,9 @@
 #include <unordered_set>
 
 #include "core/host/guarded.h"
+#include "core/ir/observation.h"
 #include "core/mlir/importer/check_program.h"
 #include "core/mlir/importer/import_operations.h"
-#include "core/observation.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

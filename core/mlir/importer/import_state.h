@@ -9,10 +9,10 @@
 #include <unordered_set>
 
 #include "core/builder/builder.h"
+#include "core/ir/module.h"
 #include "core/mlir/importer/check_program.h"
 #include "core/mlir/importer/importer.h"
 #include "core/mlir/ir.h"
-#include "core/module.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/sharding/sharding_graph.h"
 

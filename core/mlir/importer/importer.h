@@ -5,10 +5,10 @@
 #include <memory>
 #include <string_view>
 
+#include "core/ir/module.h"
+#include "core/ir/sharding.h"
 #include "core/mlir/ir.h"
-#include "core/module.h"
 #include "core/passes/sizes/live_specializer.h"
-#include "core/sharding.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

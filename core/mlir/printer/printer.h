@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "core/ir/module.h"
 #include "core/mlir/ir.h"
-#include "core/module.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

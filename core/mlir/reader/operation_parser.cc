@@ -6,6 +6,7 @@
 
 #include "core/host/delimited_list.h"
 #include "core/host/guarded.h"
+#include "core/ir/reserved_names.h"
 #include "core/limits.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/reader.h"
@@ -18,7 +19,6 @@
 #include "core/mlir/rewrite/region_invariants.h"
 #include "core/mlir/rewrite/structured_control.h"
 #include "core/mlir/rewrite/tensor_constraints.h"
-#include "core/reserved_names.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,8 @@
 // Inlining of calls, maps and the input's fusions.
 #pragma once
 
+#include "core/ir/module.h"
 #include "core/limits.h"
-#include "core/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/numerics/comparison.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"

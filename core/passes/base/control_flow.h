@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

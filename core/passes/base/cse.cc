@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "core/host/hash.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,7 +1,7 @@
 // Common subexpression elimination.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

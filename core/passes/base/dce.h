@@ -1,7 +1,7 @@
 // Dead code elimination.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 #include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE {

@@ -5,7 +5,7 @@
 #include <ranges>
 
 #include "core/host/ranges.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/module.h"
 #include "core/maps/running_window.h"
-#include "core/module.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/combiner_order.h"
 
@@ -11,7 +11,7 @@ namespace VXLA_NAMESPACE {
 
 namespace {
 
-// What fusion makes of a KERNEL row of core/opcode.def.
+// What fusion makes of a KERNEL row of core/ir/opcode.def.
 struct HeroFacts {
   std::optional<FusionKind> kind;
   bool fuses = true;     // what feeds it is computed in its kernel; else it stands alone
@@ -35,9 +35,9 @@ HeroFacts FactsOfHero(Opcode opcode) {
   case Opcode::k##Name:   \
     return k##Name##Hero;
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
     // clang-format on
     default:
       return {std::nullopt, false, false};

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
+#include "core/ir/target_info.h"
 #include "core/maps/index_map.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

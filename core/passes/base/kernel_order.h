@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

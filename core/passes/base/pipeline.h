@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 #include "core/status.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,7 +2,7 @@
 // what only some readers understand in the terms of plain operations.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {

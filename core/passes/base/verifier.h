@@ -1,7 +1,7 @@
 // Verify: whether a module is a valid program. Nothing after it checks again.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

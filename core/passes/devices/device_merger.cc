@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "core/host/ranges.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"

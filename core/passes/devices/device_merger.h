@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/devices/replica_groups.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/devices/reduction_form.h"
 
 namespace VXLA_NAMESPACE {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/devices/replica_groups.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // What starts and dones, and exchanges between devices, come to in a run of one device.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "core/module.h"
-#include "core/target_info.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,9 +1,8 @@
-#include "core/passes/expand/repairs.h"
-
 #include <vector>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/expand/repairs.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

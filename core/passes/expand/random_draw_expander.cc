@@ -2,7 +2,7 @@
 // Philox of the draw's number and the element's, by arithmetic in 64 bits whose every rounding is stated.
 #include <numbers>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/expand/counter_bits.h"
 #include "core/passes/expand/expanders.h"

@@ -1,7 +1,7 @@
 // Repairs of modules as XLA writes them, which need not have been verified. Each returns whether anything changed.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::mlir {
 

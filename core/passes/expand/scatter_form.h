@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/instruction.h"
+#include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -4,7 +4,7 @@
 // number rounds away from zero is random / 2^width < rest / 2^drop, asked as random < ceil(rest * 2^(width - drop)).
 // What is left of the significand, moved by the exponent, counts the result type's values from zero on.
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/expand/expanders.h"

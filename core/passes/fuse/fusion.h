@@ -29,8 +29,8 @@
 
 #include <unordered_set>
 
-#include "core/module.h"
-#include "core/target_info.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

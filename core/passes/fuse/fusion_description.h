@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"

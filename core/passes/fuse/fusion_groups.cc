@@ -261,7 +261,7 @@ void FusionGroups::JoinRowProgram(Instruction* reduce) {
 
 // A sum of more than two whole reductions, one after the other, such as the norm of all gradients: in the kernel of one
 // of them it would wait for the others, and so would each that comes next. Of its own it waits once, and the reductions
-// become one dispatch (scheduler/merged_dispatches.h).
+// become one dispatch (scheduler/plan/merged_dispatches.h).
 bool FusionGroups::ChainsReductions(const Instruction& i) const {
   if (!target_.merges_loops || i.shape().ElementCount() != 1 || i.operand_count() != 2) return false;
   const auto is_link = [&](const Instruction& other) {

@@ -9,11 +9,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/base/kernel_order.h"
 #include "core/passes/products/product_chain.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,8 +2,8 @@
 // workgroups hold whole rows of the product.
 #pragma once
 
+#include "core/ir/target_info.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

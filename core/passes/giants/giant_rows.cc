@@ -4,8 +4,8 @@
 
 #include "core/ceil_divide.h"
 #include "core/host/ranges.h"
+#include "core/ir/module_edits.h"
 #include "core/maps/running_window.h"
-#include "core/module_edits.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/scans/reducer_arrays.h"

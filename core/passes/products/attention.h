@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/ir/target_info.h"
 #include "core/passes/base/element_walk.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

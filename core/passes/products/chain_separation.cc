@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
 

@@ -2,8 +2,8 @@
 // same scores, each gets instructions of its own for them, so that each becomes a kernel that nothing else looks into.
 #pragma once
 
-#include "core/module.h"
-#include "core/target_info.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

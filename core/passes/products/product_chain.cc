@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/ir/module_edits.h"
 #include "core/maps/dot_sides.h"
-#include "core/module_edits.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/products/attention.h"
 

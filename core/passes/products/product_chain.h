@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 #include "core/passes/base/element_walk.h"
-#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

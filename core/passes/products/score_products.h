@@ -3,8 +3,8 @@
 // kernel.
 #pragma once
 
-#include "core/module.h"
-#include "core/target_info.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"

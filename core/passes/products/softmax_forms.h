@@ -2,8 +2,8 @@
 // factor 1 / total, becomes a quotient, exp(x - largest) / total, which fuses with the products as attention.
 #pragma once
 
-#include "core/module.h"
-#include "core/target_info.h"
+#include "core/ir/module.h"
+#include "core/ir/target_info.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // lax.associative_scan as a running window.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

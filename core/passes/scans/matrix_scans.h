@@ -1,7 +1,7 @@
 // Associative scans that multiply small matrices, as scans of their entries.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,7 +1,7 @@
 // Sliding windows: sums, maxima ... of long windows in time that grows with the elements, not with the windows.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/sharding/factor_rule.h"
 #include "core/passes/sharding/tiling.h"
 

@@ -12,7 +12,7 @@
 
 #include "core/devices/array_sharding.h"
 #include "core/host/ranges.h"
-#include "core/sharding.h"
+#include "core/ir/sharding.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/host/ranges.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"

@@ -1,7 +1,7 @@
 // The order of copies.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

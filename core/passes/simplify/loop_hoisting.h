@@ -1,7 +1,7 @@
 // What a loop need not compute in every trip.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {

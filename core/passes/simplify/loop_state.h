@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

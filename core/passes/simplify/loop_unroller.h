@@ -1,7 +1,7 @@
 // Short loops written out.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

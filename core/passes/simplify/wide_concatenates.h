@@ -1,7 +1,7 @@
 // Concatenates of more operands than a kernel binds.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

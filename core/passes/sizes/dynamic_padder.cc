@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "core/host/ranges.h"
-#include "core/module_edits.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/base/origins.h"

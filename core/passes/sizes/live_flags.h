@@ -1,7 +1,7 @@
 // Dynamic dimensions that a program leaves for XLA's inference to find.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,7 +2,7 @@
 // Values of which that holds say so, and their kernels leave those rows alone: an array costs what lives of it.
 #pragma once
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

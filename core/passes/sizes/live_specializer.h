@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/literal.h"
-#include "core/module.h"
+#include "core/data/literal.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/sharding.h"
+#include "core/ir/sharding.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::pjrt {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "scheduler/barriers.h"
+#include "scheduler/plan/barriers.h"
+#include "scheduler/plan/work_limit.h"
 #include "scheduler/runtime/commands/profiler.h"
-#include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

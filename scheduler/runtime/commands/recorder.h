@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "scheduler/plan.h"
+#include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/argument_block.h"
 #include "scheduler/runtime/memory/buffer_pool.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/limits.h"
-#include "scheduler/barriers.h"
-#include "scheduler/work_limit.h"
+#include "scheduler/plan/barriers.h"
+#include "scheduler/plan/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

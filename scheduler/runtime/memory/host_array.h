@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/shape.h"
+#include "core/data/shape.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device.h"
-#include "core/literal.h"
+#include "core/data/literal.h"
 #include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE {

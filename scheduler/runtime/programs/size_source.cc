@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 #include "core/passes/devices/one_device.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"

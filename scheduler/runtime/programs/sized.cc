@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {
 

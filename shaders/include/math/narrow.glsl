@@ -1,5 +1,5 @@
 // Floats narrower than 32 bits, carried in f32: rounding to the nearest representable value (ties to even, as
-// core/float_formats.h has overflow and NaN), storage bits in and out, all in integers. Correctly rounded, exact.
+// core/data/float_formats.h has overflow and NaN), storage bits in and out, all in integers. Correctly rounded, exact.
 
 // a rounded to a significand of mantissa_bits + 1 bits whose last place weighs at least 2^(least - mantissa_bits); over
 // where the magnitude then exceeds greatest; the sign of zero kept. least >= -30.

@@ -6,7 +6,7 @@
 #include <complex>
 #include <cstring>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "backend/device_facts.h"
-#include "core/element_type.h"
-#include "core/literal.h"
+#include "core/data/element_type.h"
+#include "core/data/literal.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {

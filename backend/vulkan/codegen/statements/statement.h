@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -8,7 +8,7 @@
 #include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/device/probes/group_probe.h"
 #include "backend/vulkan/device/probes/quirks.h"
-#include "core/float_formats.h"
+#include "core/data/float_formats.h"
 #include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -264,7 +264,7 @@ std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescri
   // A workgroup that finds nothing to do costs a GPU next to nothing.
   const int64_t most = context.facts.costs.subgroups_in_turn ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
-  // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
+  // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/plan/predication.h.
   const BufferSlice gate = buffers.Scratch(16);
   step.groups_at = {gate.buffer, gate.offset_bytes + 4, 12};
   KernelBuilder kernel(context.facts);

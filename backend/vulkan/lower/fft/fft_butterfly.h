@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/vulkan/codegen/statements/statement.h"
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

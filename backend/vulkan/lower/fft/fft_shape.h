@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/device_facts.h"
-#include "core/element_type.h"
+#include "core/data/element_type.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -1,4 +1,4 @@
-// Gates and copies: what a plan needs so that the device decides about loops and branches (scheduler/predication.h).
+// Gates and copies: what a plan needs so that the device decides about loops and branches (scheduler/plan/predication.h).
 #pragma once
 
 #include "backend/vulkan/lower/lower.h"

@@ -150,9 +150,9 @@ HeroLowering LoweringOf(const FusionDescription& body) {
   case Opcode::k##Name:   \
     return {CanLower##Name, Lower##Name};
 // clang-format off
-#include "core/opcode_rows.h"
-#include "core/opcode.def"
-#include "core/opcode_rows_end.h"
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
     // clang-format on
     default:
       VXLA_CHECK(false, "a hero that is no KERNEL row");

@@ -16,7 +16,7 @@
 #include "backend/vulkan/lower/products/dot.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/ceil_divide.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {

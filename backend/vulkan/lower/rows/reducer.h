@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/device_facts.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

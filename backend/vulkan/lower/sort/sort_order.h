@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/vulkan/codegen/statements/carriers.h"
-#include "core/module.h"
+#include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
