@@ -147,7 +147,8 @@ Literal Rounded(const Shape& shape, const std::vector<std::vector<double>>& term
   return result;
 }
 
-// To f32, and from there to a narrower type: whatever the exponents, and the order of the updates.
+// To f32, and from there to a narrower type: whatever the exponents, and the order of the updates. With what was there,
+// where several integers take it.
 TEST(FixedSumsTest, AreRoundedOnceWhateverTheExponents) {
   for (const auto& [type, count] :
        {std::pair(kF32, 400), {kF32, 40}, {kF32, 9000}, {kBF16, 3000}, {kF16, 3000}, {kF8E5M2, 50}, {kF8E4M3, 500}}) {
@@ -155,14 +156,16 @@ TEST(FixedSumsTest, AreRoundedOnceWhateverTheExponents) {
     const Shape array(type, {7});
     const std::string text = fmt::format(
         "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] add(a, b) }}\n"
-        "ENTRY e {{ i = s32[{1}] parameter(0)  u = {0}[{1}] parameter(1)  z = {0}[] constant(0)\n"
-        "p = {0}[7] broadcast(z), dimensions={{}}  ROOT r = {0}[7] scatter(p, i, u), {2}, to_apply=f }}",
+        "ENTRY e {{ i = s32[{1}] parameter(0)  u = {0}[{1}] parameter(1)  p = {0}[7] parameter(2)\n"
+        "ROOT r = {0}[7] scatter(p, i, u), {2}, to_apply=f }}",
         ElementTypeName(type), count, kElements);
     const auto module = ParseModule(text);
     ASSERT_NE(module, nullptr);
     EXPECT_FALSE(Sorts(*module));
     std::vector<Literal> arguments{Indices(Shape(kS32, {count}), -1, 9, 3),
                                    OfAllExponents(Shape(type, {count}), 11, BitWidth(type) < 16 ? 1 : count)};
+    const bool several = type == kF32 || type == kBF16;
+    arguments.push_back(several ? OfAllExponents(array, 12, count) : Literal(array));
     // The first place's cancel but for the least of all.
     int64_t last = -1;
     for (int64_t i = 0; i < count; ++i) {
@@ -171,6 +174,7 @@ TEST(FixedSumsTest, AreRoundedOnceWhateverTheExponents) {
       last = last >= 0 ? -1 : i;
     }
     std::vector<std::vector<double>> terms(7);
+    for (int64_t k = 0; several && k < 7; ++k) terms[static_cast<size_t>(k)].push_back(arguments[2].GetDouble(k));
     for (int64_t i = 0; i < count; ++i) {
       const int64_t at = arguments[0].GetInt(i);
       if (at >= 0 && at < 7) terms[static_cast<size_t>(at)].push_back(arguments[1].GetDouble(i));
@@ -192,6 +196,33 @@ TEST(FixedSumsTest, AreRoundedOnceWhateverTheExponents) {
         ASSERT_TRUE(value.has_value());
         ExpectAgreement(*value, expected, Exactly(), backwards ? "backwards" : "forwards");
       }
+    }
+  }
+}
+
+// The updates' sum alone is beyond the type.
+TEST(FixedSumsTest, WhatWasThereBringsSumsBack) {
+  for (const ElementType type : {kF32, kBF16}) {
+    SCOPED_TRACE(ElementTypeName(type));
+    const SumCase c{"", "[10]", "[40]", "[40]", std::string(kElements), 0, 0};
+    const auto module = ParseModule(ProgramOf(c, ElementTypeName(type)));
+    ASSERT_NE(module, nullptr);
+    EXPECT_FALSE(Sorts(*module));
+    std::vector<Literal> arguments = RandomArguments(*module, 1);
+    Literal expected(arguments[0].shape());
+    const double large = std::ldexp(1, 127), small = std::ldexp(1, 110);
+    for (int64_t k = 0; k < 10; ++k) {
+      arguments[0].SetDouble(k, k % 2 == 0 ? -large : large);
+      expected.SetDouble(k, k % 2 == 0 ? large + 2 * small : std::numeric_limits<double>::infinity());
+    }
+    for (int64_t i = 0; i < 40; ++i) {
+      arguments[1].SetInt(i, i % 10);
+      arguments[2].SetDouble(i, i < 20 ? large : small);
+    }
+    for (const BindingMode mode : ModesToRun()) {
+      const auto value = RunOnDevice(mode, *module, arguments);
+      ASSERT_TRUE(value.has_value());
+      ExpectAgreement(*value, expected, Exactly(), "sums of 2^128");
     }
   }
 }

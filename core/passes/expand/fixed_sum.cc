@@ -41,10 +41,28 @@ class Fixed {
     return {x_.Select(special, Number(kS32, sum_.integers), result.place), x_.Select(special, code, result.value)};
   }
 
-  // The integers' sum in the carrier.
-  Instruction* Rounded(Instruction* integers) {
+  // In the carrier: `before` and the integers' sum. Several integers take `before` too, so that a sum which has no place
+  // in the type for its own may come back.
+  Instruction* With(Instruction* integers, Instruction* before) {
     std::vector<Instruction*> parts;
     for (int64_t k = 0; k < sum_.places(); ++k) parts.push_back(x_.Reshaped(x_.Slice(integers, 0, k, k + 1), sizes_));
+    Instruction* const value = x_.Converted(before, CarrierOf(sum_));
+    if (sum_.width == 0) {
+      Instruction* const total = Rounded(parts);
+      return x_.Select(x_.Compare(ComparisonDirection::kNe, total, Float(0)), x_.Plus(value, total), value);
+    }
+    Instruction* any = parts[0];
+    for (size_t k = 1; k < parts.size(); ++k) any = x_.Or(any, parts[k]);
+    const FixedTerms own = Terms(before);
+    for (size_t k = 0; k < parts.size(); ++k) {
+      Instruction* const here = Compare(ComparisonDirection::kEq, own.place, static_cast<int64_t>(k));
+      parts[k] = x_.Plus(parts[k], x_.Select(here, own.value, Number(kS64, 0)));
+    }
+    return x_.Select(Compare(ComparisonDirection::kNe, any, 0), Rounded(parts), value);
+  }
+
+ private:
+  Instruction* Rounded(const std::vector<Instruction*>& parts) {
     Instruction* result = sum_.width == 0 ? OfOne(parts[0]) : OfSeveral(parts);
     if (!sum_.has_specials) return result;
     Instruction* const low = Binary(Opcode::kAnd, parts.back(), kMinusInfinity - 1);
@@ -55,8 +73,6 @@ class Fixed {
     result = x_.Select(has_plus, special(HUGE_VAL), result);
     return x_.Select(has_minus, minus, result);
   }
-
- private:
   Instruction* Number(ElementType type, int64_t value) { return x_.Spread(x_.Number(type, value), sizes_); }
   Instruction* Float(double value) { return x_.Spread(x_.Constant(Literal::Scalar(CarrierOf(sum_), value)), sizes_); }
   Instruction* Binary(Opcode opcode, Instruction* a, int64_t b) {
@@ -170,10 +186,10 @@ std::optional<FixedSum> FixedSumOf(const Instruction& terms, int64_t count) {
   const int mantissa = format.mantissa_bits;
   // Of narrower exponents denormals are normal f32, whose significands end so much below their last bit.
   sum.unit = 1 - format.bias - (format.bias == kF32Bias ? 1 : 2) * mantissa;
-  const int length = std::bit_width(static_cast<uint64_t>(count));
+  const int length = std::bit_width(static_cast<uint64_t>(count) + 1);  // with what was there
   sum.width = std::min(kSumBits - mantissa - length, 62 - kRoundedBits);
   if (sum.width < mantissa / 2 + 1) return std::nullopt;  // of too many terms
-  sum.integers = std::max(0, std::ilogb(range->most) - mantissa - sum.unit) / sum.width + 1;
+  sum.integers = (std::ilogb(MaxFinite(sum.term)) - mantissa - sum.unit) / sum.width + 1;
   return sum;
 }
 
@@ -182,11 +198,7 @@ FixedTerms FixedTermsOf(Expansion& expansion, const FixedSum& sum, Instruction* 
 }
 
 Instruction* WithFixedSum(Expansion& expansion, const FixedSum& sum, Instruction* integers, Instruction* before) {
-  Instruction* const total = Fixed(expansion, sum, before->shape()).Rounded(integers);
-  Instruction* const zero = expansion.Spread(expansion.Zero(total->shape().element_type()), SizesOf(before->shape()));
-  Instruction* const changes = expansion.Compare(ComparisonDirection::kNe, total, zero);
-  Instruction* const value = expansion.Converted(before, total->shape().element_type());
-  return expansion.Converted(expansion.Select(changes, expansion.Plus(value, total), value),
+  return expansion.Converted(Fixed(expansion, sum, before->shape()).With(integers, before),
                              before->shape().element_type());
 }
 

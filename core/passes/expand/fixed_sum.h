@@ -31,8 +31,9 @@ struct FixedTerms {
 };
 FixedTerms FixedTermsOf(Expansion& expansion, const FixedSum& sum, Instruction* terms);
 
-// `before` and the sum of what the integers [places(), sizes ...] hold, both f32 or f64: the sum is rounded to nearest,
-// and so is theirs. Where the sum is zero it stays as it was, whatever its sign.
+// `before` and the sum of what the integers [places(), sizes ...] hold. Several integers take `before` too, and all is
+// rounded once, to f32; of one, the sum is rounded, and that with `before`, to f32 or f64. Where each integer is zero
+// (of one: the sum) it stays as it was, whatever its sign.
 Instruction* WithFixedSum(Expansion& expansion, const FixedSum& sum, Instruction* integers, Instruction* before);
 
 }  // namespace VXLA_NAMESPACE
