@@ -1,4 +1,4 @@
-// Lists in texts: items between brackets, with commas between them and perhaps behind the last.
+// Lists in texts: items between brackets, with commas between them.
 #pragma once
 
 #include <string_view>

@@ -63,11 +63,13 @@ void MlirLexer::SkipBlanks() {
 
 void MlirLexer::Seek(size_t position) {
   at_ = position;
+  token_ = {};
   Next();
 }
 
 void MlirLexer::Next() {
   if (token_.kind == TokenKind::kError) return;
+  const bool after_comma = At(",");
   SkipBlanks();
   const size_t start = at_;
   token_ = {TokenKind::kEnd, {}, start};
@@ -102,6 +104,7 @@ void MlirLexer::Next() {
                                                            ? fmt::format("'{}'", c)
                                                            : fmt::format("0x{:02x}", static_cast<unsigned char>(c))));
   }
+  if (after_comma && std::strchr(")}]>", c) != nullptr) return Fail(fmt::format("nothing between ',' and '{}'", c));
   ++at_;
   token_ = {TokenKind::kPunctuation, text_.substr(start, 1), start};
 }

@@ -13,6 +13,7 @@ bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') 
 bool IsNameChar(char c) { return IsLetter(c) || IsDigit(c) || c == '.' || c == '-'; }
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 
+bool IsCloser(char c) { return c == '}' || c == ')' || c == ']'; }
 char Closer(char opener) { return opener == '{' ? '}' : opener == '(' ? ')' : ']'; }
 
 }  // namespace
@@ -57,6 +58,7 @@ void Lexer::SkipBlanks() {
 
 void Lexer::Next() {
   if (token_.kind == TokenKind::kError) return;
+  const bool after_comma = At(",");
   SkipBlanks();
   token_.location = Here();
   token_.text = text_.substr(at_, 1);
@@ -98,6 +100,7 @@ void Lexer::Next() {
     length = 3;
   } else if (std::string_view("{}()[],=:?*<>#").find(c) != std::string_view::npos) {
     length = 1;
+    if (after_comma && IsCloser(c)) return Fail(fmt::format("nothing between ',' and '{}'", c));
   } else if (rest.starts_with("/*")) {
     return Fail("unterminated comment");
   } else {

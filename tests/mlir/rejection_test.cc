@@ -20,6 +20,12 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
   EXPECT_EQ(StablehloError("func.func @f() {\n return\n}\nfunc.func @g() {\n return\n}"),
             "1:1: the module has no function @main, and 2 public functions where one is needed");
   EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %c : tensor<4xf32>"), "2:26: '%c' is not defined before its use");
+  EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %a, : tensor<4xf32>"),
+            "2:30: expected an operand or an attribute, found :");
+  EXPECT_EQ(BodyError("%0 = stablehlo.slice %a [0:4,] : (tensor<4xf32>) -> tensor<4xf32>"),
+            "2:32: nothing between ',' and ']'");
+  EXPECT_EQ(BodyError("%0 = \"stablehlo.negate\"(%a,) : (tensor<4xf32>) -> tensor<4xf32>"),
+            "2:30: nothing between ',' and ')'");
   EXPECT_EQ(BodyError("%0 = stablehlo.frobnicate %a : tensor<4xf32>"), "2:8: unknown operation 'stablehlo.frobnicate'");
   EXPECT_EQ(BodyError("%0 = scf.forall %a"), "2:19: expected '(', found %a");
   EXPECT_EQ(BodyError("%0 = linalg.fill %a"),

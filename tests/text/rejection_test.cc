@@ -208,6 +208,14 @@ TEST(RejectionTest, UnterminatedGroups) {
   EXPECT_EQ(ParseError("f { /* a = f32[] parameter(0)"), "1:5: unterminated comment");
 }
 
+TEST(RejectionTest, CommasBehindTheLast) {
+  EXPECT_EQ(ParseError("f { a = f32[2] parameter(0)  ROOT b = f32[2] add(a, a,) }"),
+            "1:55: nothing between ',' and ')'");
+  EXPECT_EQ(ParseError("f { a = f32[2,] parameter(0) }"), "1:15: nothing between ',' and ']'");
+  EXPECT_EQ(ParseError("f { a = f32[2]{0,} parameter(0) }"), "1:18: nothing between ',' and '}'");
+  EXPECT_EQ(ParseError("f { ROOT a = s32[2] constant({1, }) }"), "1:34: nothing between ',' and '}'");
+}
+
 TEST(RejectionTest, ReplicaGroups) {
   auto error = [](std::string_view groups) {
     return AttributeError("all-to-all(a)", fmt::format("replica_groups={}", groups));

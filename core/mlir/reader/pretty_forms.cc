@@ -108,9 +108,10 @@ Status OperationParser::ParsePretty(Operation& operation) {
 Status OperationParser::ParseItems(Operation& operation) {
   std::vector<std::string> keywords;
   const bool parenthesized = lexer_.Eat("(");
-  while (!lexer_.At(":") && !lexer_.At("{") && !lexer_.At(")")) {
-    VXLA_RETURN_IF_ERROR(ParseItem(operation, keywords));
-    if (!lexer_.Eat(",")) break;
+  if (!lexer_.At(":") && !lexer_.At("{") && !lexer_.At(")")) {
+    do {
+      VXLA_RETURN_IF_ERROR(ParseItem(operation, keywords));
+    } while (lexer_.Eat(","));
   }
   if (parenthesized) VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
