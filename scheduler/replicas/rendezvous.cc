@@ -102,7 +102,7 @@ Status Rendezvous::Wait(std::unique_lock<std::mutex>& lock, int64_t device, cons
   Device& self = DeviceOf(device);
   self.waits_at = &at;
   self.waits_for = std::move(missing);
-  const Clock::time_point deadline = Clock::now() + time_limit_;
+  const auto deadline = std::chrono::steady_clock::now() + time_limit_;
   Status status;
   while (true) {
     if (!failure_.ok()) {

@@ -225,7 +225,7 @@ static void TestNames(Host* host) {
   EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
   EXPECT(Noted(names, name_count, "vxla memory"));
   EXPECT(Noted(names, name_count, "vxla timeline"));
-  EXPECT(Noted(names, name_count, "vxla dot"));
+  EXPECT(Noted(names, name_count, "matmul"));
   // The kernels are named, and every name says whose it is.
   for (int i = 0; i < name_count; ++i) EXPECT(strncmp(names[i], "vxla ", 5) == 0);
   const HostImage from = HostMakeImage(host, format, 64, 64, 1, VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
