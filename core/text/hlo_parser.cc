@@ -6,6 +6,7 @@
 #include "core/ir/reserved_names.h"
 #include "core/limits.h"
 #include "core/ops/ops.h"
+#include "core/text/attribute_fields.h"
 #include "core/text/hlo_parser_impl.h"
 #include "core/text/literal_text.h"
 #include "core/text/module_header.h"

@@ -6,6 +6,7 @@
 
 #include "core/host/ranges.h"
 #include "core/limits.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/simplify/integer_folding.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -4,6 +4,7 @@
 
 #include "core/host/hash.h"
 #include "core/host/ranges.h"
+#include "core/passes/fuse/product_rows.h"
 #include "core/passes/giants/giant_splitter.h"
 
 namespace VXLA_NAMESPACE {

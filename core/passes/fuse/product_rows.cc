@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ir/module.h"
 #include "core/maps/dot_sides.h"
 #include "core/numerics/combiner_order.h"
 #include "core/passes/base/element_walk.h"

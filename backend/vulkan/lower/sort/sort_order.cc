@@ -1,5 +1,7 @@
 #include "backend/vulkan/lower/sort/sort_order.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
