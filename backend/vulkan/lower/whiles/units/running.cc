@@ -17,14 +17,14 @@ namespace {
 constexpr int64_t kMostLanesOfARow = 32, kLeastOfAStretch = 4;
 
 struct RunningRows {
-  explicit RunningRows(const Instruction& hero, uint32_t workgroup_lanes) : running(*RunningWindowOf(hero)) {
+  RunningRows(const Instruction& hero, uint32_t workgroup_lanes, int64_t groups) : running(*RunningWindowOf(hero)) {
     const Shape& shape = *FlattenTuple(hero.shape())[0];
     sizes.assign(shape.dimensions().begin(), shape.dimensions().end());
     length = sizes[static_cast<size_t>(running.dimension)];
     others = sizes;
     others.erase(others.begin() + running.dimension);
     for (const int64_t size : others) rows *= size;
-    while (2 * lanes * rows <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
+    while (2 * lanes * CeilDivide(rows, groups) <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
            2 * lanes * kLeastOfAStretch <= length)
       lanes *= 2;
     stretch = CeilDivide(length, lanes);
@@ -48,7 +48,7 @@ class LoopRunningWriter {
         buffers_(buffers),
         unit_(unit),
         hero_(*body.hero),
-        rows_(hero_, unit.lanes),
+        rows_(hero_, unit.lanes, unit.has_own_rows() ? unit.share.groups : 1),
         reducer_(ReducerOf(hero_)),
         combine_(fmt::format("combine_{}", unit.number)),
         row_(space_.AddVariable(rows_.rows)),
@@ -62,9 +62,11 @@ class LoopRunningWriter {
   Code Write() {
     unit_.kernel.Append(reducer_.combine(combine_));
     const int64_t at_once = unit_.lanes / rows_.lanes;
-    const bool whole = rows_.rows % at_once == 0;
-    const std::string own = fmt::format("first + lane / {}u", rows_.lanes);
-    writer_.OpenBlock(fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows_.rows, at_once));
+    const bool shared_out = unit_.has_own_rows(), whole = !shared_out && rows_.rows % at_once == 0;
+    const std::string own = fmt::format("first + lane / {}u", rows_.lanes),
+                      end = shared_out ? "end_row" : fmt::format("{}u", rows_.rows);
+    writer_.OpenBlock(
+        fmt::format("for (uint first = {}; first < {}; first += {}u)", shared_out ? "first_row" : "0u", end, at_once));
     writer_.Line(whole ? fmt::format("uint row = {};", own)
                        : fmt::format("uint row = min({}, {}u);", own, rows_.rows - 1));
     writer_.Line(fmt::format("uint part = lane % {}u;", rows_.lanes));
@@ -72,10 +74,10 @@ class LoopRunningWriter {
     if (rows_.lanes > 1) WriteTotals();
     OpenStretch();
     Fold(Elements());
-    StoreResults(whole ? "" : own + fmt::format(" < {}u", rows_.rows));
+    StoreResults(whole ? "" : own + fmt::format(" < {}", end));
     writer_.CloseBlock();
     writer_.CloseBlock();
-    return writer_.Take();
+    return unit_.OwnRows(rows_.rows) + writer_.Take();
   }
 
  private:
@@ -185,11 +187,14 @@ class LoopRunningWriter {
 }  // namespace
 
 LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
-  const RunningRows rows(*body.hero, lanes);
+  const RunningRows rows(*body.hero, lanes, 1);
   int64_t each = 2 + ElementCosts(body.computed) + ElementCosts(body.hero->called(0)->instructions());
   if (ReducerOf(*body.hero).widens) each += 8;
   const int64_t walks = rows.lanes > 1 ? 2 : 1;
   LoopUnitNeeds needs;
+  needs.rows = rows.rows;
+  needs.waits = rows.lanes > 1 ? 2 : 0;
+  needs.only_by_rows = true;
   needs.operations = rows.rows * rows.length * each * walks;
   needs.iterations = CeilDivide(rows.rows * rows.lanes, lanes) * (1 + walks * (rows.stretch + 1) + rows.lanes) + 1;
   return needs;
