@@ -1,6 +1,8 @@
 // Whiles in cooperative workgroups, with barriers of the whole grid (control_flow/grid_loop.comp).
 #include <gmock/gmock.h>
 
+#include "backend/vulkan/lower/whiles/groups.h"
+#include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -8,7 +10,6 @@ namespace grid_loops_test {
 
 struct GridProgram {
   std::string name, text;
-  int alone = 0;  // units of one workgroup
 };
 
 // Bodies of a counted loop over three arrays, x, y and m, with its counter i and its next one j.
@@ -82,8 +83,8 @@ std::vector<GridProgram> Scatters() {
   hi = s32[5000] divide(n, hb)  at = s32[5000,1] reshape(hi)  u = f32[5000] reshape(m)
   k = f32[] constant(0.001)  kb = f32[5000] broadcast(k), dimensions={{}}  uk = f32[5000] multiply(u, kb)
   nx = f32[50] scatter(x, at, uk), {0}, indices_are_sorted=true, to_apply=add
-  s = f32[500] slice(uk), slice={{[0:500]}}  a0 = s32[500,1] slice(at), slice={{[0:500], [0:1]}}
-  ny = f32[50] scatter(y, a0, s), {0}, indices_are_sorted=true, to_apply=mix
+  q = f32[500] slice(uk), slice={{[0:500]}}  a0 = s32[500,1] slice(at), slice={{[0:500], [0:1]}}
+  ny = f32[50] scatter(y, a0, q), {0}, indices_are_sorted=true, to_apply=mix
   nm = f32[50,100] negate(m)
 )",
                                          one);
@@ -113,7 +114,7 @@ std::vector<GridProgram> Families() {
   k = f32[] constant(0.01)  kb = f32[128,16] broadcast(k), dimensions={}  mk = f32[128,16] multiply(m, kb)
   b = f32[8,16,16] reshape(mk)
   g = f32[8,16,16] dot(b, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
-  r = s32[16,16] iota(), iota_dimension=0  c = s32[16,16] iota(), iota_dimension=1  d = pred[16,16] compare(r, c), direction=EQ
+  ri = s32[16,16] iota(), iota_dimension=0  c = s32[16,16] iota(), iota_dimension=1  d = pred[16,16] compare(ri, c), direction=EQ
   df = f32[16,16] convert(d)  db = f32[8,16,16] broadcast(df), dimensions={1,2}  a = f32[8,16,16] add(g, db)
   l = f32[8,16,16] cholesky(a), lower=true  h = f32[8,16,1] reshape(x)
   w = f32[8,16,1] triangular-solve(l, h), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
@@ -123,11 +124,19 @@ std::vector<GridProgram> Families() {
   ny = f32[128] reshape(w2)  nm = f32[128,16] reshape(l)
 )";
   const std::string transforms = R"(
-  z = c64[67,24] complex(m, m)  s = c64[67,24] fft(z), fft_type=FFT, fft_length={24}
-  t = c64[67,24] fft(s), fft_type=IFFT, fft_length={67,24}  re = f32[67,24] real(t)  im = f32[67,24] imag(s)
+  z = c64[67,24] complex(m, m)  o = c64[67,24] fft(z), fft_type=FFT, fft_length={24}
+  t = c64[67,24] fft(o), fft_type=IFFT, fft_length={67,24}  re = f32[67,24] real(t)  im = f32[67,24] imag(o)
   k = f32[] constant(0.01)  kb = f32[67,24] broadcast(k), dimensions={}  ik = f32[67,24] multiply(im, kb)
   nm = f32[67,24] add(re, ik)  e = c64[34] fft(x), fft_type=RFFT, fft_length={67}
   f = c64[34] negate(e)  nx = f32[67] fft(f), fft_type=IRFFT, fft_length={67}  ny = f32[67] add(y, nx)
+)";
+  // From the end, and of a row so long that blocks of its stretches have totals.
+  const std::string running = R"(
+  u = f32[6000] reshape(m)  o = f32[6000] reduce-window(u, none), window={size=6000 pad=0_5999}, to_apply=add
+  p = f32[6000] reduce-window(u, none), window={size=6000 pad=5999_0}, to_apply=most  q = f32[6000] add(o, p)
+  k = f32[] constant(0.01)  kb = f32[6000] broadcast(k), dimensions={}  qk = f32[6000] multiply(q, kb)
+  nm = f32[60,100] reshape(qk)  nx = f32[60] reduce-window(x, none), window={size=60 pad=59_0}, to_apply=add
+  ny = f32[60] add(y, nx)
 )";
   const std::string windows = R"(
   o = f32[64,40] reduce-window(m, none), window={size=1x40 pad=0_0x39_0}, to_apply=add
@@ -139,6 +148,7 @@ std::vector<GridProgram> Families() {
   return {{"Sorts", Counted("f32", 64, 40, 3, sorts)},
           {"Columns", Counted("f32", 128, 16, 3, columns)},
           {"Transforms", Counted("f32", 67, 24, 3, transforms)},
+          {"Running", Counted("f32", 60, 100, 3, running)},
           {"Windows", Counted("f32", 64, 40, 3, windows)}};
 }
 
@@ -157,8 +167,8 @@ std::vector<GridProgram> Programs() {
   ny = f32[64] add(nx, y)  u = f32[1,64] reshape(nx)  zero = s32[] constant(0)
   nm = f32[64,64] dynamic-update-slice(m, u, i, zero)
 )";
-  // A sorted row, running sums of one row, which one workgroup makes, and a sum of all that every lane needs.
-  const std::string alone = R"(
+  // A sorted row, running sums of one row, and a sum of all that every lane needs.
+  const std::string row = R"(
   o = f32[700] sort(x), dimensions={0}, to_apply=less  t = f32[] reduce(o, none), dimensions={0}, to_apply=add
   tb = f32[700] broadcast(t), dimensions={}  k = f32[] constant(0.001)  kb = f32[700] broadcast(k), dimensions={}
   c = f32[700] multiply(tb, kb)  v = f32[700] subtract(o, c)  nx = f32[700] reverse(v), dimensions={0}
@@ -179,7 +189,7 @@ std::vector<GridProgram> Programs() {
 )";
   std::vector<GridProgram> programs = {{"Sums", Counted("f32", 300, 300, 20, sums)},
                                        {"Product", Counted("f32", 64, 64, 20, product)},
-                                       {"OfOneGroup", Counted("f32", 700, 3, 3, alone), 1},
+                                       {"OneRow", Counted("f32", 700, 3, 3, row)},
                                        {"Narrow", Counted("u8", 37, 5, 5, narrow)},
                                        {"Words", Counted("s64", 129, 2, 3, words)}};
   for (GridProgram& more : Scatters()) programs.push_back(std::move(more));
@@ -243,13 +253,10 @@ TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyTakePart) {
   const auto& kernels = (*executable)->plan().kernels;
   EXPECT_TRUE(std::ranges::any_of(
       kernels, [](const KernelKey& kernel) { return kernel.algorithm == "control_flow/grid_loop.comp"; }));
-  // The step tells which units one workgroup does.
-  for (const auto& step : (*executable)->plan().steps) {
-    if (!step.name.contains("shared out")) continue;
-    const auto alone = fmt::format(", {} not:", program.alone);
-    EXPECT_EQ(step.name.contains(" not:"), program.alone > 0) << step.name;
-    if (program.alone > 0) EXPECT_THAT(step.name, HasSubstr(alone));
-  }
+  // The step tells which units one workgroup does: none.
+  EXPECT_TRUE(std::ranges::any_of((*executable)->plan().steps, [](const Step& step) {
+    return step.name.find(" shared out)") != std::string::npos;
+  }));
   const auto expected = RunOnCpu(*module, arguments);
   ASSERT_TRUE(expected);
   const auto first = (*executable)->Run(pointers);
@@ -261,6 +268,25 @@ TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyTakePart) {
     ASSERT_TRUE(again.ok()) << again.status().message();
     ExpectAgreement(*again, *first, {.tolerance = Tolerance{}}, program.name);
   }
+}
+
+// Of 100 workgroups: rows where there are many, all elements where waiting for all takes less than one would.
+TEST(LoopSharingTest, SharesOutWhatPays) {
+  DeviceFacts facts;
+  facts.compute_units = 100;
+  const auto sharing = [&](int64_t operations, int64_t waits, int64_t rows) {
+    vulkan::LoopUnitNeeds needs;
+    needs.operations = operations;
+    needs.waits = waits;
+    needs.rows = rows;
+    return vulkan::SharingOf(facts, needs);
+  };
+  EXPECT_EQ(sharing(1000, 0, 1), vulkan::LoopSharing::kElements);
+  EXPECT_EQ(sharing(1000, 10, 1), vulkan::LoopSharing::kAlone);
+  EXPECT_EQ(sharing(1'000'000, 10, 1), vulkan::LoopSharing::kElements);
+  EXPECT_EQ(sharing(1'000'000, 10, 2), vulkan::LoopSharing::kElements);
+  EXPECT_EQ(sharing(1'000'000, 10, 100), vulkan::LoopSharing::kRows);
+  EXPECT_EQ(sharing(1000, 10, 2), vulkan::LoopSharing::kRows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, GridLoopsTest,

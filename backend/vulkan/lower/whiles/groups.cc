@@ -416,10 +416,8 @@ LoopSharing SharingOf(const DeviceFacts& facts, const LoopUnitNeeds& needs) {
   };
   const double alone = time_of(1, kBarrierUs), by_rows = time_of(needs.rows, kBarrierUs),
                by_elements = time_of(groups, kGridBarrierUs);
-  const bool may_meet = !needs.only_by_rows, rows = needs.rows > 1 && (!may_meet || by_rows <= by_elements);
-  if (rows) return LoopSharing::kRows;
-  return may_meet && (needs.waits == 0 || kLeastGain * by_elements < alone) ? LoopSharing::kElements
-                                                                            : LoopSharing::kAlone;
+  if (needs.rows > 1 && by_rows <= by_elements) return LoopSharing::kRows;
+  return needs.waits == 0 || kLeastGain * by_elements < alone ? LoopSharing::kElements : LoopSharing::kAlone;
 }
 
 int64_t MostGroupsOfAPhase(LoopShare share) {

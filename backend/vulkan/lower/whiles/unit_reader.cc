@@ -341,10 +341,12 @@ bool LoopUnitReader::MayStandInRows(const std::vector<int>& places) const {
 }
 
 Result<LoopCost> LoopUnitReader::ReadWorkgroup(LoopScope& scope, LoopUnitNode unit) {
-  const LoopUnitNeeds needs = NeedsOfLoopUnit(context_, *unit.body, program_.lanes);
+  LoopUnitNeeds needs = NeedsOfLoopUnit(context_, *unit.body, program_.lanes);
   const LoopSharing sharing = SharingOf(context_.facts, needs);
   unit.sharing = sharing;
   unit.grid_waits = sharing == LoopSharing::kElements ? needs.waits : 0;
+  if (program_.share.cooperative && sharing == LoopSharing::kElements)
+    needs.scratch.insert(needs.scratch.end(), needs.grid_scratch.begin(), needs.grid_scratch.end());
   VXLA_ASSIGN_OR_RETURN(LoopCost cost, ReadTogether(scope, std::move(unit), needs));
   if (sharing == LoopSharing::kAlone) cost.alone = cost.operations;
   if (sharing == LoopSharing::kRows) cost.alone = cost.operations / needs.rows;
