@@ -270,6 +270,28 @@ TEST_P(GridLoopsTest, HasTheSameResultsHoweverManyTakePart) {
   }
 }
 
+// A loop whose product is for many workgroups, and a sort that takes one of them less time than they would wait.
+TEST(LoopSharingTest, TellsWhatIsTooShort) {
+  vulkan::OpenOptions options = TestOptions(ModesToRun().back());
+  options.emulate.gpu = true;
+  options.emulate.family = GpuFamily::kNvidia;
+  auto device = OpenTestDevice(options);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const auto client = MakeTestClient(*device);
+  if (client->device().facts().quirks.loop_iteration_limit != 0) GTEST_SKIP() << "it ends loops that wait";
+  const auto module = ParseModule(Counted("f32", 600, 600, 5, R"(
+  d = f32[600] dot(m, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}  nx = f32[600] tanh(d)
+  h = f32[40] slice(nx), slice={[0:40]}  o = f32[40] sort(h), dimensions={0}, to_apply=less
+  z = s32[] constant(0)  ny = f32[600] dynamic-update-slice(nx, o, z)  nm = f32[600,600] negate(m)
+)"));
+  ASSERT_NE(module, nullptr);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_TRUE(std::ranges::any_of((*executable)->plan().steps, [](const Step& step) {
+    return step.name.find(" shared out, 1 too short to be: o)") != std::string::npos;
+  }));
+}
+
 // Of 100 workgroups: rows where there are many, all elements where waiting for all takes less than one would.
 TEST(LoopSharingTest, SharesOutWhatPays) {
   DeviceFacts facts;

@@ -247,18 +247,21 @@ class LoopKernelWriter : LoopStateWriter {
     return CheckSharedMemory();
   }
 
-  // How many units all workgroups share, and which one of them does.
+  // How many units all workgroups share, and those that one of them makes sooner.
   std::string SharingText() const {
     int shared = 0;
     std::vector<std::string> alone;
     ForEachInside(program_.root, [&](const LoopNode& node) {
       const auto* const unit = node.As<LoopUnitNode>();
       if (unit == nullptr) return;
-      if (unit->sharing != LoopSharing::kAlone) ++shared;
-      if (unit->sharing == LoopSharing::kAlone) alone.push_back(unit->instruction().name());
+      if (unit->sharing == LoopSharing::kAlone) {
+        alone.push_back(unit->instruction().name());
+      } else {
+        ++shared;
+      }
     });
     const std::string all = fmt::format("{} {} shared out", shared, shared == 1 ? "unit" : "units");
-    return alone.empty() ? all : fmt::format("{}, {} not: {}", all, alone.size(), fmt::join(alone, " "));
+    return alone.empty() ? all : fmt::format("{}, {} too short to be: {}", all, alone.size(), fmt::join(alone, " "));
   }
   // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
   bool RepeatsPhases() const {
