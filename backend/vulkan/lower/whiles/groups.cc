@@ -363,6 +363,7 @@ int64_t BarriersOfATrip(const LoopControl& control) {
     for (const LoopNode& node : block) {
       const LoopAccesses* phase = node.accesses();
       count += phase != nullptr && phase->waits ? 1 : 0;
+      if (const auto* unit = node.As<LoopUnitNode>()) count += unit->grid_waits;
       const auto* loop = node.As<LoopWhile>();
       if (const LoopControl* inner = node.control())
         count += BarriersOfATrip(*inner) * (loop != nullptr ? std::max<int64_t>(loop->trip_count, 1) : 1);
@@ -375,13 +376,15 @@ int64_t BarriersOfATrip(const LoopControl& control) {
 // 13,000 operations in a microsecond. Cooperative workgroups are to gain a fifth at least.
 constexpr double kGridBarrierUs = 1.5, kBarrierUs = 0.2, kOperationsOfAUs = 13'000, kLeastGain = 1.25;
 
+// Workgroups of a device whose grid barriers cost nothing.
+constexpr int64_t kOfFreeBarriers = 8;
+
 // Cooperative workgroups: as many as have a few thousand operations each between two barriers; 1: none do, or `apart`
 // ones are as quick.
 int64_t CooperativeGroups(const DeviceFacts& facts, const LoopProgram& program, int64_t apart) {
   constexpr int64_t kLeastOfAPhase = int64_t{1} << 11;
   // One for each unit, so that all of them run at once, unless something else does. Loops that stop silently do not
   // wait.
-  constexpr int64_t kOfFreeBarriers = 8;
   const bool waits = TraitsOf(facts).look_back || facts.costs.free_grid_barriers;
   const int64_t barriers = BarriersOfATrip(program.root);
   if (!waits || facts.quirks.loop_iteration_limit != 0 || program.stops > 0 || barriers == 0) return 1;
@@ -402,6 +405,19 @@ LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int6
   const int64_t apart = GroupsOfLoop(facts, program, SeparateRows(program), most_of_a_phase);
   const int64_t together = CooperativeGroups(facts, program, apart);
   return together > 1 ? LoopShare{together, true} : LoopShare{apart};
+}
+
+LoopSharing SharingOf(const DeviceFacts& facts, const LoopUnitNeeds& needs) {
+  const bool free = facts.costs.free_grid_barriers;
+  const int64_t groups = free ? kOfFreeBarriers : std::max<int64_t>(facts.compute_units, 1);
+  const auto time_of = [&](int64_t parts, double barrier_us) {
+    return static_cast<double>(needs.operations) / kOperationsOfAUs / static_cast<double>(std::min(parts, groups)) +
+           static_cast<double>(needs.waits) * (free ? 0 : barrier_us);
+  };
+  const double alone = time_of(1, kBarrierUs), by_rows = time_of(needs.rows, kBarrierUs),
+               by_elements = time_of(groups, kGridBarrierUs);
+  if (needs.rows > 1 && by_rows <= by_elements) return LoopSharing::kRows;
+  return needs.waits == 0 || kLeastGain * by_elements < alone ? LoopSharing::kElements : LoopSharing::kAlone;
 }
 
 int64_t MostGroupsOfAPhase(LoopShare share) {

@@ -28,6 +28,9 @@ int64_t GroupsAtOnce(const DeviceFacts& facts);
 // `most_of_a_phase`: the operations that one workgroup may be left with.
 LoopShare ShareOfLoop(const DeviceFacts& facts, const LoopProgram& program, int64_t most_of_a_phase);
 
+// How cooperative workgroups should share out a unit whose lanes wait for each other within it.
+LoopSharing SharingOf(const DeviceFacts& facts, const LoopUnitNeeds& needs);
+
 // How many times as much as one workgroup those of a loop may be left with: a phase of cooperative ones takes as long
 // as if some of them did all of it.
 int64_t MostGroupsOfAPhase(LoopShare share);

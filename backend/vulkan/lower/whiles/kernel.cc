@@ -2,6 +2,7 @@
 #include "backend/vulkan/lower/whiles/kernel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -201,7 +202,8 @@ class LoopKernelWriter : LoopStateWriter {
       return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
                          1 + kernel_.binding_count(), context_.facts.max_storage_buffers);
     }
-    Step step = FinishKernel("while", program_.lanes, program_.share.groups);
+    Step step = FinishKernel(program_.share.cooperative ? "while, " + SharingText() : "while", program_.lanes,
+                             program_.share.groups);
     step.flop = counted_ ? program_.share.parts() * program_.trip_cost * trips : 0;
     if (program_.share.cooperative) step.in_place.push_back({buffers_.Constant({0, 0, 0, 0}), grid_, true});
     lowering.steps = memory_.MovePacked(true);
@@ -245,6 +247,22 @@ class LoopKernelWriter : LoopStateWriter {
     return CheckSharedMemory();
   }
 
+  // How many units all workgroups share, and those that one of them makes sooner.
+  std::string SharingText() const {
+    int shared = 0;
+    std::vector<std::string> alone;
+    ForEachInside(program_.root, [&](const LoopNode& node) {
+      const auto* const unit = node.As<LoopUnitNode>();
+      if (unit == nullptr) return;
+      if (unit->sharing == LoopSharing::kAlone) {
+        alone.push_back(unit->instruction().name());
+      } else {
+        ++shared;
+      }
+    });
+    const std::string all = fmt::format("{} {} shared out", shared, shared == 1 ? "unit" : "units");
+    return alone.empty() ? all : fmt::format("{}, {} too short to be: {}", all, alone.size(), fmt::join(alone, " "));
+  }
   // Drivers of GPUs take time by the text, and tensors are chosen by their addresses.
   bool RepeatsPhases() const {
     return context_.bindings == BindingMode::kAddresses && kernel_.keeps_loops() && !stops();

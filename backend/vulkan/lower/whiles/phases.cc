@@ -157,8 +157,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
   ValueWriter writer(kernel_, body, buffers, space);
   for (const auto& [operand, name] : held) writer.Hold(*operand, name);
   WriteOneByOne(unit, body, writer);
-  const bool alone = unit.kind == LoopUnitKind::kParts || unit.kind == LoopUnitKind::kScatter;
-  return alone ? OfOneGroup(writer.Take()) : writer.Take();
+  return writer.Take();
 }
 
 // What lanes of a workgroup do together, whatever other ones do meanwhile.
@@ -187,7 +186,8 @@ void LoopPhaseWriter::WriteScatter(const FusionDescription& body, const LoopUnit
   std::vector<BufferSlice> arrays, parts;
   for (const int place : unit.arrays) arrays.push_back(memory_.SliceOf(place));
   for (const int place : unit.scratch) parts.push_back(memory_.SliceOf(place));
-  WriteLoopScatter(body, arrays, parts, writer, program_.lanes, next_unit_++);
+  const LoopShare share = program_.share.cooperative ? program_.share : LoopShare();
+  WriteLoopScatter(body, arrays, parts, writer, program_.lanes, share, next_unit_++);
 }
 
 void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
@@ -286,12 +286,14 @@ Code LoopPhaseWriter::WriteTogether(const LoopUnitNode& unit, const FusionDescri
   const auto width = [this](int64_t count) { return program_.WidthOf(count); };
   LoopUnit text{next_unit_++, program_.lanes, width, kernel_, shared_, SubgroupThatShuffles(), std::move(held)};
   text.share = program_.share;
+  text.sharing = unit.sharing;
   if (unit.kind == LoopUnitKind::kRows) return WriteRows(body, unit.shape, buffers, text);
   if (!unit.rows.empty()) text.at_once = std::ssize(program_.rows[static_cast<size_t>(unit.rows[0])]);
   std::vector<BufferSlice> scratch;
   for (size_t i = 0; i < unit.scratch.size(); ++i)
     scratch.push_back(unit.rows.empty() ? memory_.SliceOf(unit.scratch[i]) : memory_.SliceOfRow(unit.rows[2 + i]));
-  return OfOneGroup(WriteLoopUnit(context_, body, buffers, scratch, text));
+  Code code = WriteLoopUnit(context_, body, buffers, scratch, text);
+  return unit.sharing == LoopSharing::kAlone ? OfOneGroup(std::move(code)) : std::move(code);
 }
 
 Code LoopPhaseWriter::WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers,

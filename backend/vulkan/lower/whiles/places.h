@@ -14,7 +14,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // What waiting for all lanes, or setting up a phase, costs beside a simple operation of one element.
 inline constexpr int64_t kPhaseCost = 64;
 
-// Of one run of a block, or one trip of a loop. `alone`: operations among them that one workgroup does, whichever meet.
+// Of one run of a block, or one trip of a loop. `alone`: operations among them that take as long as if one
+// workgroup did them, whichever meet.
 struct LoopCost {
   int64_t operations = 0, iterations = 0, alone = 0;
   void Add(const LoopCost& other) {

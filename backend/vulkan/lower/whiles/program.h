@@ -60,11 +60,13 @@ struct LoopAccesses {
 struct LoopUnitNode : LoopAccesses {
   LoopUnitKind kind = LoopUnitKind::kElements;
   std::shared_ptr<const FusionDescription> body;
-  LoopRowsShape shape;             // of kRows
-  int number = -1;                 // of kFill: the operand; of kNotes: the first reduction's
-  std::vector<LoopValue> results;  // by leaf
-  std::vector<int> arrays;         // places of what kUpdate and kScatter change
-  std::vector<int> scratch;        // of kWorkgroup, kParts and kScatter: places that it alone uses
+  LoopRowsShape shape;                           // of kRows
+  LoopSharing sharing = LoopSharing::kElements;  // among cooperative workgroups
+  int64_t grid_waits = 0;                        // of these all, within it
+  int number = -1;                               // of kFill: the operand; of kNotes: the first reduction's
+  std::vector<LoopValue> results;                // by leaf
+  std::vector<int> arrays;                       // places of what kUpdate and kScatter change
+  std::vector<int> scratch;                      // of kWorkgroup, kParts and kScatter: places that it alone uses
   // Dynamic-update-slices of what it makes, into whose arrays it stores each element too as it stores it as its own.
   // Their uses are among the unit's.
   std::vector<LoopUnitNode> updates;
@@ -165,7 +167,7 @@ class LoopProgram {
   LoopShare share;
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
   int64_t trip_cost = 0;        // simple operations of one trip, of one workgroup; of all cooperative ones
-  int64_t alone_cost = 0;       // of these, what one of cooperative workgroups does
+  int64_t alone_cost = 0;       // of these, what takes as long as if one of cooperative workgroups did it
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
   int notes = 0;                // reductions that are noted
   int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs

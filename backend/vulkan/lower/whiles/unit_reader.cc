@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backend/vulkan/lower/indexing/scatter_text.h"
+#include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
 #include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/updates.h"
@@ -23,19 +24,15 @@ Result<LoopCost> LoopUnitReader::ReadUnit(LoopScope& scope, const Instruction& i
   VXLA_ASSIGN_OR_RETURN(unit.body, DescriptionOf(instruction));
   VXLA_ASSIGN_OR_RETURN(unit.kind, KindOfLoopUnit(*unit.body));
   const FusionDescription& body = *unit.body;
-  const auto alone = [](Result<LoopCost> cost) {
-    if (cost.ok()) cost->alone = cost->operations;
-    return cost;
-  };
   switch (unit.kind) {
     case LoopUnitKind::kElements:
       return ReadElements(scope, std::move(unit));
     case LoopUnitKind::kUpdate:
       return ReadUpdate(scope, std::move(unit), body.hero->operand(1)->shape().ElementCount(), 1);
     case LoopUnitKind::kScatter:
-      return alone(ReadScatter(scope, std::move(unit)));
+      return ReadScatter(scope, std::move(unit));
     case LoopUnitKind::kWorkgroup:
-      return alone(ReadTogether(scope, std::move(unit), NeedsOfLoopUnit(context_, body, program_.lanes)));
+      return ReadWorkgroup(scope, std::move(unit));
     default:
       return MayBeNoted(scope, body) ? ReadNoted(scope, std::move(unit)) : ReadRows(scope, std::move(unit));
   }
@@ -127,7 +124,10 @@ Result<LoopCost> LoopUnitReader::ReadScatter(LoopScope& scope, LoopUnitNode unit
                                                   one_by_one ? form.count : 1));
   switch (way) {
     case ScatterWay::kApart:
+      return cost;
     case ScatterWay::kOneByOne:
+      // Places of a window are shared out, and each goes through all windows.
+      if (updates / form.count <= program_.lanes) cost.alone = cost.operations;
       return cost;
     case ScatterWay::kAtomic:
       // Of the lanes that exchange a word together one gets through each time.
@@ -338,6 +338,19 @@ bool LoopUnitReader::MayStandInRows(const std::vector<int>& places) const {
            std::ranges::none_of(
                program_.rows, [&](const std::vector<int>& row) { return std::ranges::find(row, place) != row.end(); });
   });
+}
+
+Result<LoopCost> LoopUnitReader::ReadWorkgroup(LoopScope& scope, LoopUnitNode unit) {
+  LoopUnitNeeds needs = NeedsOfLoopUnit(context_, *unit.body, program_.lanes);
+  const LoopSharing sharing = SharingOf(context_.facts, needs);
+  unit.sharing = sharing;
+  unit.grid_waits = sharing == LoopSharing::kElements ? needs.waits : 0;
+  if (program_.share.cooperative && sharing == LoopSharing::kElements)
+    needs.scratch.insert(needs.scratch.end(), needs.grid_scratch.begin(), needs.grid_scratch.end());
+  VXLA_ASSIGN_OR_RETURN(LoopCost cost, ReadTogether(scope, std::move(unit), needs));
+  if (sharing == LoopSharing::kAlone) cost.alone = cost.operations;
+  if (sharing == LoopSharing::kRows) cost.alone = cost.operations / needs.rows;
+  return cost;
 }
 
 Result<LoopCost> LoopUnitReader::ReadTogether(LoopScope& scope, LoopUnitNode unit, const LoopUnitNeeds& needs) {

@@ -57,6 +57,8 @@ class LoopUnitReader : public LoopPlaces {
   // What it reads, what it writes, what it alone uses.
   std::vector<int> PlacesOfTransform(const LoopUnitNode& unit);
   bool MayStandInRows(const std::vector<int>& places) const;
+  // A unit whose lanes work together for longer than a row.
+  Result<LoopCost> ReadWorkgroup(LoopScope& scope, LoopUnitNode unit);
   // Lanes read what others have written, and write what others read.
   Result<LoopCost> ReadTogether(LoopScope& scope, LoopUnitNode unit, const LoopUnitNeeds& needs);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "backend/vulkan/lower/fft/fft_kernel.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
@@ -22,6 +24,20 @@ int64_t OperationsOf(const FftJob& job, const FusionDescription& body) {
   return points * (HasWideCarrier(body.hero->shape().element_type()) ? 4 : 1);
 }
 
+// Whose passes read and write nothing of other ones: the units of each pass go through them one after the other, and a
+// row lies where it lay in every pass that writes the same memory.
+int64_t RowsOf(const FftPlan& plan, const std::vector<int>& places) {
+  int64_t rows = 0;
+  std::map<int, int64_t> bytes;  // by place
+  for (size_t i = 0; i < plan.jobs.size(); ++i) {
+    const FftJob& job = plan.jobs[i];
+    rows = std::gcd(rows, job.outer);
+    const int64_t written = job.out_elements() * StorageBytes(job.out.type);
+    if (bytes.try_emplace(places[i], written).first->second != written) return 1;
+  }
+  return std::max<int64_t>(rows, 1);
+}
+
 }  // namespace
 
 LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescription& body, uint32_t lanes) {
@@ -32,6 +48,8 @@ LoopUnitNeeds NeedsOfLoopFft(const LowerContext& context, const FusionDescriptio
   const std::vector<int> places = PlacesIn(plan, result);
   const auto scratch = static_cast<size_t>(*std::ranges::max_element(places) + 1);
   needs.scratch.assign(scratch, Shape(plan.complex, IntList{plan.most_between()}));
+  needs.rows = RowsOf(plan, places);
+  needs.waits = std::ssize(plan.jobs) - 1;
   for (const FftJob& job : plan.jobs) {
     needs.operations += job.units() * OperationsOf(job, body);
     const int64_t turns = CeilDivide(job.units(), lanes);
@@ -53,10 +71,12 @@ Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, Bu
   } else {
     slices.from = buffers.SliceOf(operand, 0);
   }
-  Code text;
+  const bool alone = unit.sharing == LoopSharing::kAlone;
+  const int64_t rows = RowsOf(plan, places) * unit.at_once;
+  Code text = unit.OwnRows(rows);
   for (size_t i = 0; i < plan.jobs.size(); ++i) {
     FftJob job = plan.jobs[i];
-    if (i > 0) text += Barrier(1);
+    if (i > 0) text += Barrier(1, unit.waits_for_grid());
     slices.into = places[i] < 0 ? buffers.SliceOf(*body.instruction, 0) : scratch[static_cast<size_t>(places[i])];
     const auto between = [&](const BufferSlice& slice, ElementType type, int64_t elements) {
       return unit.at_once == 1 ? 0 : slice.size_bytes / unit.at_once / StorageBytes(type) - elements;
@@ -65,9 +85,9 @@ Code WriteLoopFft(const LowerContext& context, const FusionDescription& body, Bu
     slices.between_out = between(slices.into, job.out.type, job.out_elements());
     slices.lines = job.outer;
     job.outer *= unit.at_once;
-    text += job.units() <= unit.lanes
-                ? fmt::format("  if (lane < {}u) {{\n  uint u = lane;\n", job.units())
-                : fmt::format("  [[dont_unroll]] for (uint u = lane; u < {}u; u += {}u) {{\n", job.units(), unit.lanes);
+    const bool once = job.units() <= unit.lanes && (alone || !unit.share.cooperative);
+    text += once ? fmt::format("  if (lane < {}u) {{\n  uint u = lane;\n", job.units())
+                 : fmt::format("  {} {{\n", unit.Turns("u", job.units(), rows));
     text += FftUnitText(unit.kernel, plan, job, slices) + Code("  }\n");
     slices.from = slices.into;
     slices.held.clear();

@@ -31,12 +31,15 @@ class LoopMatrixWriter : protected CodeWriter {
         buffers_(buffers),
         unit_(unit),
         kernel_(unit.kernel),
-        subtract_(fmt::format("subtract_product_{}", unit.number)) {}
+        subtract_(fmt::format("subtract_product_{}", unit.number)),
+        batch_(BatchOf(body.hero->shape())) {
+    Add(unit.OwnRows(batch_));
+  }
 
  protected:
-  void OpenTurns(int64_t count) {
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
-  }
+  // Of all matrices of the batch.
+  void OpenTurns(int64_t count) { OpenBlock(unit_.Turns("p", count, batch_)); }
+  void Wait() { Barrier(unit_.waits_for_grid()); }
 
   Expression Operand(int k, const std::string& index) {
     const Instruction& operand = *body_.OperandOf(*body_.hero->operand(k));
@@ -63,6 +66,7 @@ class LoopMatrixWriter : protected CodeWriter {
   const LoopUnit& unit_;
   KernelBuilder& kernel_;
   const std::string subtract_;
+  const int64_t batch_;  // matrices
 };
 
 class LoopCholeskyWriter : public LoopMatrixWriter {
@@ -73,7 +77,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
   // the diagonal's, so that nobody waits for the lane that has the diagonal.
   Code Write(std::span<const BufferSlice> scratch) {
     const Shape& shape = body_.hero->shape();
-    const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
+    const int64_t n = shape.dimension(shape.rank() - 1);
     const bool upper = !body_.hero->attributes<CholeskyAttributes>().lower;
     const int work = Work(scratch);
     const MatrixPlace lower = RowMajor({}, n, n), place = upper ? lower.Transposed() : lower;
@@ -83,8 +87,8 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
     OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    Barrier();
-    OpenTurns(batch * n);
+    Wait();
+    OpenTurns(batch_ * n);
     Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
     OpenBlock("if (row < column)");
     Add(kernel_.Storing(work, own, ZeroText(type_)));
@@ -106,8 +110,8 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     CloseBlock();
     CloseBlock();
     if (type_ != stored_) {
-      Barrier();
-      OpenTurns(batch * n * n);
+      Wait();
+      OpenTurns(batch_ * n * n);
       StoreRounded(work, "p");
       CloseBlock();
     }
@@ -180,7 +184,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     Add(kernel_.Storing(rest, Side("row"), "right"));
     CloseBlock();
     OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
-    Barrier();
+    Wait();
     open_places();
     OpenBlock("if (row >= column)");
     Declare(CarrierType(type_), "known", kernel_.Loaded(rest, Side("column")));
@@ -213,6 +217,8 @@ LoopUnitNeeds NeedsOfLoopCholesky(const LowerContext&, const FusionDescription& 
   const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
   LoopUnitNeeds needs;
   if (computed != type) needs.scratch.emplace_back(computed, IntList{shape.ElementCount()});
+  needs.rows = batch;
+  needs.waits = n;
   needs.operations = batch * n * n * (n + 16) / 2 * CostOfProduct(type);
   needs.iterations = n * (2 + CeilDivide(batch * n, lanes) * (2 + n / 2)) + CeilDivide(batch * n * n, lanes) + 2;
   return needs;
@@ -231,6 +237,9 @@ LoopUnitNeeds NeedsOfLoopSolve(const LowerContext&, const FusionDescription& bod
   const bool shares = SharesUnknowns(form, lanes);
   if (shares) needs.scratch.emplace_back(computed, IntList{count});
   if (computed != type) needs.scratch.emplace_back(computed, IntList{count});
+  // Right-hand sides of a lane's own wait for nobody.
+  needs.rows = shares ? form.batch : 1;
+  needs.waits = shares ? n : 0;
   needs.operations = count * (n + 8) * CostOfProduct(type);
   needs.iterations = shares ? (n + 1) * (2 + CeilDivide(count, lanes))
                             : CeilDivide(form.batch * form.sides, lanes) * (n * (4 + n / 2) + 3) + 1;

@@ -1,5 +1,6 @@
 // Running windows inside a loop that one workgroup runs: lanes that would have no row of their own share one, each a
 // stretch of it. A lane folds its stretch, takes over what the stretches before it come to, and walks its own again.
+// Where all workgroups share rows, the stretches are known by their number alone, and what they come to lies in memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,24 +16,41 @@ namespace {
 
 // Each lane folds the totals before its own by itself.
 constexpr int64_t kMostLanesOfARow = 32, kLeastOfAStretch = 4;
+// Stretches of a row that all workgroups share, and how many of these have a total of their own. Not measured yet.
+constexpr int64_t kMostStretches = 1024, kStretchesOfABlock = 32;
 
 struct RunningRows {
-  explicit RunningRows(const Instruction& hero, uint32_t workgroup_lanes) : running(*RunningWindowOf(hero)) {
+  // `groups`: workgroups with rows of their own.
+  RunningRows(const Instruction& hero, uint32_t workgroup_lanes, int64_t groups) : RunningRows(hero) {
+    while (2 * lanes * CeilDivide(rows, groups) <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
+           2 * lanes * kLeastOfAStretch <= length)
+      lanes *= 2;
+    stretch = CeilDivide(length, lanes);
+  }
+  // In stretches that any workgroup may take.
+  static RunningRows InStretches(const Instruction& hero) {
+    RunningRows rows(hero);
+    while (2 * rows.lanes <= kMostStretches && 2 * rows.lanes * kLeastOfAStretch <= rows.length) rows.lanes *= 2;
+    rows.stretch = CeilDivide(rows.length, rows.lanes);
+    return rows;
+  }
+  int64_t stretches() const { return rows * lanes; }
+  int64_t of_a_block() const { return std::min(lanes, kStretchesOfABlock); }
+  int64_t blocks() const { return stretches() / of_a_block(); }
+
+  const RunningWindow running;
+  IntList sizes, others;
+  int64_t rows = 1, length = 0, lanes = 1, stretch = 0;  // lanes of a row, and elements of a lane's stretch
+
+ private:
+  explicit RunningRows(const Instruction& hero) : running(*RunningWindowOf(hero)) {
     const Shape& shape = *FlattenTuple(hero.shape())[0];
     sizes.assign(shape.dimensions().begin(), shape.dimensions().end());
     length = sizes[static_cast<size_t>(running.dimension)];
     others = sizes;
     others.erase(others.begin() + running.dimension);
     for (const int64_t size : others) rows *= size;
-    while (2 * lanes * rows <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
-           2 * lanes * kLeastOfAStretch <= length)
-      lanes *= 2;
-    stretch = CeilDivide(length, lanes);
   }
-
-  const RunningWindow running;
-  IntList sizes, others;
-  int64_t rows = 1, length = 0, lanes = 1, stretch = 0;  // lanes of a row, and elements of a lane's stretch
 };
 
 // Sums of f32 are kept in two floats: rows may be long, and a lane's sum has one term after another.
@@ -48,7 +66,8 @@ class LoopRunningWriter {
         buffers_(buffers),
         unit_(unit),
         hero_(*body.hero),
-        rows_(hero_, unit.lanes),
+        rows_(unit.waits_for_grid() ? RunningRows::InStretches(hero_)
+                                    : RunningRows(hero_, unit.lanes, unit.has_own_rows() ? unit.share.groups : 1)),
         reducer_(ReducerOf(hero_)),
         combine_(fmt::format("combine_{}", unit.number)),
         row_(space_.AddVariable(rows_.rows)),
@@ -59,12 +78,15 @@ class LoopRunningWriter {
     writer_.Bind(at_, "at");
   }
 
-  Code Write() {
+  Code Write(std::span<const BufferSlice> scratch) {
     unit_.kernel.Append(reducer_.combine(combine_));
+    if (unit_.waits_for_grid()) return WriteStretches(scratch);
     const int64_t at_once = unit_.lanes / rows_.lanes;
-    const bool whole = rows_.rows % at_once == 0;
-    const std::string own = fmt::format("first + lane / {}u", rows_.lanes);
-    writer_.OpenBlock(fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows_.rows, at_once));
+    const bool shared_out = unit_.has_own_rows(), whole = !shared_out && rows_.rows % at_once == 0;
+    const std::string own = fmt::format("first + lane / {}u", rows_.lanes),
+                      end = shared_out ? "end_row" : fmt::format("{}u", rows_.rows);
+    writer_.OpenBlock(
+        fmt::format("for (uint first = {}; first < {}; first += {}u)", shared_out ? "first_row" : "0u", end, at_once));
     writer_.Line(whole ? fmt::format("uint row = {};", own)
                        : fmt::format("uint row = min({}, {}u);", own, rows_.rows - 1));
     writer_.Line(fmt::format("uint part = lane % {}u;", rows_.lanes));
@@ -72,10 +94,10 @@ class LoopRunningWriter {
     if (rows_.lanes > 1) WriteTotals();
     OpenStretch();
     Fold(Elements());
-    StoreResults(whole ? "" : own + fmt::format(" < {}u", rows_.rows));
+    StoreResults(whole ? "" : own + fmt::format(" < {}", end));
     writer_.CloseBlock();
     writer_.CloseBlock();
-    return writer_.Take();
+    return unit_.OwnRows(rows_.rows) + writer_.Take();
   }
 
  private:
@@ -88,6 +110,7 @@ class LoopRunningWriter {
   }
 
   void WriteStart() {
+    initial_.clear();
     for (int i = 0; i < count(); ++i) {
       initial_.push_back(writer_.Assignable(reducer_.types[static_cast<size_t>(i)],
                                             reducer_.Taken(writer_.Value(*hero_.operand(count() + i), {}))));
@@ -122,6 +145,57 @@ class LoopRunningWriter {
     for (size_t i = 0; i < values.size(); ++i) joined.push_back(writer_.Assignable(reducer_.types[i], values[i]));
     writer_.Line(JoinText(combine_, joined, Members()));
     for (size_t i = 0; i < joined.size(); ++i) writer_.Line(fmt::format("{} = {};", Member(i), joined[i]));
+  }
+
+  // Totals of all stretches, of blocks of them, and then the walks.
+  Code WriteStretches(std::span<const BufferSlice> scratch) {
+    for (size_t i = 0; i < reducer_.types.size(); ++i)
+      totals_.push_back(unit_.kernel.AddBuffer(reducer_.types[i], Access::kReadWrite, scratch[i]));
+    const std::string each = fmt::format("{}u", rows_.of_a_block()), behind = fmt::format("{}u", rows_.stretches());
+    const int64_t blocks = rows_.blocks() / rows_.rows;
+    OpenStretches();
+    OpenStretch();
+    Fold(Elements());
+    writer_.CloseBlock();
+    StoreTotals("own");
+    writer_.CloseBlock();
+    writer_.Barrier(true);
+    if (blocks > 1) {
+      writer_.OpenBlock(unit_.Turns("own", rows_.blocks(), 1));
+      WriteStart();
+      FoldTotals(fmt::format("own * {}", each), fmt::format("own * {0} + {0}", each));
+      StoreTotals(fmt::format("{} + own", behind));
+      writer_.CloseBlock();
+      writer_.Barrier(true);
+    }
+    OpenStretches();
+    if (blocks > 1)
+      FoldTotals(fmt::format("{} + row * {}u", behind, blocks), fmt::format("{} + own / {}", behind, each));
+    FoldTotals(fmt::format("own / {0} * {0}", each), "own");
+    OpenStretch();
+    Fold(Elements());
+    StoreResults("");
+    writer_.CloseBlock();
+    writer_.CloseBlock();
+    return writer_.Take();
+  }
+  void OpenStretches() {
+    writer_.OpenBlock(unit_.Turns("own", rows_.stretches(), 1));
+    writer_.Line(fmt::format("uint row = own / {}u, part = own - row * {}u;", rows_.lanes, rows_.lanes));
+    WriteStart();
+  }
+  void FoldTotals(const std::string& first, const std::string& end) {
+    writer_.OpenBlock(fmt::format("[[dont_unroll]] for (uint at_total = {}; at_total < {}; ++at_total)", first, end));
+    std::vector<std::string> totals;
+    for (size_t i = 0; i < totals_.size(); ++i) {
+      totals.push_back(fmt::format("total_{}", i));
+      writer_.Declare(CarrierType(reducer_.types[i]), totals.back(), unit_.kernel.Loaded(totals_[i], "at_total"));
+    }
+    Fold(totals);
+    writer_.CloseBlock();
+  }
+  void StoreTotals(const std::string& at) {
+    for (size_t i = 0; i < totals_.size(); ++i) writer_.Add(unit_.kernel.Storing(totals_[i], at, Member(i)));
   }
 
   // What the stretches before the lane's own come to. Initial values may be folded again.
@@ -180,24 +254,30 @@ class LoopRunningWriter {
   const int row_, at_;
   ValueWriter writer_;
   std::vector<std::string> initial_;
+  std::vector<int> totals_;  // in memory, of stretches and of blocks behind them
 };
 
 }  // namespace
 
 LoopUnitNeeds NeedsOfLoopRunning(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
-  const RunningRows rows(*body.hero, lanes);
+  const RunningRows rows(*body.hero, lanes, 1);
   int64_t each = 2 + ElementCosts(body.computed) + ElementCosts(body.hero->called(0)->instructions());
   if (ReducerOf(*body.hero).widens) each += 8;
   const int64_t walks = rows.lanes > 1 ? 2 : 1;
   LoopUnitNeeds needs;
+  needs.rows = rows.rows;
+  needs.waits = 2;
+  const RunningRows shared = RunningRows::InStretches(*body.hero);
+  for (const ElementType type : ReducerOf(*body.hero).types)
+    needs.grid_scratch.emplace_back(type, IntList{shared.stretches() + shared.blocks()});
   needs.operations = rows.rows * rows.length * each * walks;
   needs.iterations = CeilDivide(rows.rows * rows.lanes, lanes) * (1 + walks * (rows.stretch + 1) + rows.lanes) + 1;
   return needs;
 }
 
 Code WriteLoopRunning(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                      std::span<const BufferSlice>, const LoopUnit& unit) {
-  return LoopRunningWriter(body, buffers, unit).Write();
+                      std::span<const BufferSlice> scratch, const LoopUnit& unit) {
+  return LoopRunningWriter(body, buffers, unit).Write(scratch);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -9,13 +9,13 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Windows of one start are neighbours: the first of a run goes through it, or the last replaces what was there.
-void WriteSorted(ScatterText& scatter, int64_t updates, ValueWriter& writer, uint32_t lanes) {
+void WriteSorted(ScatterText& scatter, int64_t updates, ValueWriter& writer, uint32_t lanes, LoopShare share) {
   const bool runs = scatter.way() == ScatterWay::kRuns;
   const int64_t count = scatter.form().count;
   IndexSpace& space = writer.space();
   const int loop = space.AddVariable(updates);
   writer.Bind(loop, "i");
-  OpenTurns(writer, "i", updates, lanes);
+  OpenTurns(writer, "i", updates, lanes, share);
   const auto named = [&](const char* name) {
     const int variable = space.AddVariable(count);
     writer.Bind(variable, name);
@@ -53,7 +53,7 @@ void WriteSorted(ScatterText& scatter, int64_t updates, ValueWriter& writer, uin
 
 // Sums of whole parts, or elements that go through their runs.
 void WriteByPlaces(ScatterText& scatter, const FusionDescription& body, std::span<const BufferSlice> arrays,
-                   std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes) {
+                   std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, LoopShare share) {
   const std::vector<Shape> shapes = PartsOfLoopScatter(*body.hero, writer.kernel().facts());
   IndexSpace& space = writer.space();
   scatter.DeclareRuns(body, arrays);
@@ -65,7 +65,7 @@ void WriteByPlaces(ScatterText& scatter, const FusionDescription& body, std::spa
   const int64_t count = (arrays.empty() ? shapes[0] : body.hero->operand(0)->shape()).ElementCount();
   const int loop = space.AddVariable(count);
   writer.Bind(loop, "i");
-  OpenElements(writer, "i", count, lanes);
+  OpenElements(writer, "i", count, lanes, share);
   if (arrays.empty()) {
     const IntList sizes{ScatterText::PartCount(scatter.form().count), scatter.window_count()};
     const MultiIndex split = space.Delinearize(space.Variable(loop), sizes);
@@ -90,16 +90,17 @@ std::vector<Shape> PartsOfLoopScatter(const Instruction& hero, const DeviceFacts
 }
 
 void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice> arrays,
-                      std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, int number) {
+                      std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, LoopShare share,
+                      int number) {
   const Instruction& hero = *body.hero;
   IndexSpace& space = writer.space();
   ScatterText scatter(hero, writer.kernel(), space, writer, fmt::format("combine_{}", number));
   const int64_t updates = hero.operand(hero.operand_count() - 1)->shape().ElementCount();
   if (updates == 0) return;
   const ScatterWay way = scatter.way();
-  if (way == ScatterWay::kPlaces) return WriteByPlaces(scatter, body, arrays, parts, writer, lanes);
+  if (way == ScatterWay::kPlaces) return WriteByPlaces(scatter, body, arrays, parts, writer, lanes, share);
   scatter.Declare(arrays);
-  if (way == ScatterWay::kRuns || way == ScatterWay::kLast) return WriteSorted(scatter, updates, writer, lanes);
+  if (way == ScatterWay::kRuns || way == ScatterWay::kLast) return WriteSorted(scatter, updates, writer, lanes, share);
   const auto apply = [&](const ScatterText::Place& place) {
     const ScatterText::Target target = scatter.TargetOf(place);
     scatter.OpenIf(target.conditions);
@@ -111,7 +112,7 @@ void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice
   const int64_t count = one_by_one ? scatter.window_count() : updates;
   const int loop = space.AddVariable(count);
   writer.Bind(loop, "i");
-  OpenElements(writer, "i", count, lanes);
+  OpenElements(writer, "i", count, lanes, share);
   if (one_by_one) {
     const int window = space.AddVariable(scatter.form().count);
     writer.Bind(window, "m");

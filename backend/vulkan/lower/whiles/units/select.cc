@@ -12,6 +12,7 @@ LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& bo
   int64_t each = 8 + ElementCosts(body.computed);
   for (const Computation* called : hero.called()) each += ElementCosts(called->instructions());
   LoopUnitNeeds needs;
+  needs.waits = windows > 0 ? 1 : 0;
   needs.scratch = {Shape(ElementType::kU32, {std::max<int64_t>(windows, 1)})};
   needs.operations = each * (windows * turns.CountOf(turns.taps) + elements * turns.CountOf(turns.covering));
   needs.iterations =
@@ -28,7 +29,7 @@ Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferM
     for (const auto& [operand, name] : unit.held) writer.Hold(*operand, name);
     const int i = space.AddVariable(shape.ElementCount());
     writer.Bind(i, "i");
-    OpenTurns(writer, "i", shape.ElementCount(), unit.lanes);
+    OpenTurns(writer, "i", shape.ElementCount(), unit.lanes, unit.waits_for_grid() ? unit.share : LoopShare());
     SelectAndScatterText text(hero, writer, 1, unit.number);
     write(text, space.Variable(i));
     writer.CloseBlock();
@@ -39,7 +40,7 @@ Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferM
     text = phase(hero.operand(1)->shape(), [&](SelectAndScatterText& windows, const IndexExpression& at) {
       windows.WriteSelect(at, scratch[0]);
     });
-    text += Barrier(1);
+    text += Barrier(1, unit.waits_for_grid());
   }
   return text + phase(hero.shape(), [&](SelectAndScatterText& elements, const IndexExpression& at) {
            elements.WriteScatter(at, scratch[0], buffers.SliceOf(*body.instruction, 0));

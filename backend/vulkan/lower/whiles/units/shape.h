@@ -9,13 +9,20 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // Workgroups that share a loop's rows and elements out. Each has a part of every array to itself, so that none knows of
-// the others. Cooperative ones have barriers of the whole grid: elements and rows go round among those that run, which are
-// `groups` at most.
+// the others. Cooperative ones have barriers of the whole grid: elements and rows go round among those that run, which
+// are `groups` at most.
 struct LoopShare {
   int64_t groups = 1;
   bool cooperative = false;
   // By which a workgroup's part of an array is known before it runs.
   int64_t parts() const { return cooperative ? 1 : groups; }
+};
+
+// How cooperative workgroups share out a unit that waits within, if they do.
+enum class LoopSharing : uint8_t {
+  kAlone,    // one of them does it
+  kRows,     // each has neighbouring rows to itself, and waits for no other one
+  kElements  // elements of each pass go round, and all wait for each other between passes
 };
 
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.

@@ -34,13 +34,14 @@ class LoopSortWriter : CodeWriter {
 
   Code Write() {
     AppendOrder();
+    Add(unit_.OwnRows(work_.rows));
     if (keys_ >= 0) {
       WriteKeys();
-      Barrier();
+      Wait();
     }
     WriteBlocks();
     if (block_ < work_.length) WriteMerges();
-    Barrier();
+    Wait();
     WriteResults();
     return Take();
   }
@@ -51,9 +52,8 @@ class LoopSortWriter : CodeWriter {
     const int words = work_.order.key_words;
     return words == 0 ? Named("Key") : words == 1 ? "uint" : fmt::format("uvec{}", words);
   }
-  void OpenTurns(int64_t count) {
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint p = lane; p < {}u; p += {}u)", count, unit_.lanes));
-  }
+  void Wait() { Barrier(unit_.waits_for_grid()); }
+  void OpenTurns(int64_t count) { OpenBlock(unit_.Turns("p", count, work_.rows)); }
   std::string RowOf(const std::string& place) const {
     return work_.rows == 1 ? "0u" : fmt::format("{} / {}u * {}u", place, work_.length, work_.length);
   }
@@ -145,7 +145,7 @@ class LoopSortWriter : CodeWriter {
     const std::string before = Named("before"), from = Named("from");
     Line(fmt::format("uint {} = 0u;", from));
     OpenBlock(fmt::format("for (uint width = {}u; width < {}u; width *= 2u)", block_, work_.length));
-    Barrier();
+    Wait();
     OpenTurns(count_);
     Line(fmt::format("uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p")));
     Declare("uint", "e", kernel_.Loaded(positions_, from + " + p"));
@@ -202,6 +202,8 @@ LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body
   const SortWork work = SortWorkOf(body);
   const int64_t count = CountOf(work), block = BlockOf(work.length), turns = CeilDivide(count, lanes);
   LoopUnitNeeds needs;
+  needs.rows = work.rows;
+  needs.waits = work.order.key_words > 0 ? 2 : 1;
   needs.scratch.emplace_back(ElementType::kU32, IntList{block < work.length ? 2 * count : count});
   int64_t compare = 3;
   if (work.order.key_words > 0) {
@@ -216,6 +218,7 @@ LoopUnitNeeds NeedsOfLoopSort(const LowerContext&, const FusionDescription& body
     const int64_t halvings = std::bit_width(static_cast<uint64_t>(width));
     compares += halvings;
     iterations += 1 + turns * (halvings + 2) + 1;
+    ++needs.waits;
   }
   needs.operations = count * (compares * compare + 4 * static_cast<int64_t>(work.types.size()));
   needs.iterations = iterations;

@@ -20,6 +20,36 @@ std::string LoopUnit::Shared(std::string_view type, size_t number) const {
   return name;
 }
 
+namespace {
+
+// An element is the same lane's in every phase that goes by as many elements.
+std::string TurnsOfGrid(std::string_view name, int64_t count, int64_t lanes, int64_t groups) {
+  constexpr int64_t kLeastNeighbours = 32;
+  const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
+  const std::string first = each == lanes ? fmt::format("grid_group * {}u + lane", each)
+                                          : fmt::format("lane < {0}u ? grid_group * {0}u + lane : {1}u", each, count);
+  return fmt::format("for (uint {0} = {1}; {0} < {2}u; {0} += grid_groups * {3}u)", name, first, count, each);
+}
+
+}  // namespace
+
+Code LoopUnit::OwnRows(int64_t rows) const {
+  if (!has_own_rows()) return {};
+  return Code(fmt::format(
+      "  uint own_rows = ({0}u + grid_groups - 1u) / grid_groups, first_row = min(grid_group * own_rows, {0}u),\n"
+      "       end_row = min(first_row + own_rows, {0}u);\n",
+      rows));
+}
+
+std::string LoopUnit::Turns(std::string_view name, int64_t count, int64_t rows) const {
+  constexpr std::string_view kHead = "[[dont_unroll]] ";
+  if (waits_for_grid()) return fmt::format("{}{}", kHead, TurnsOfGrid(name, count, lanes, share.groups));
+  if (!has_own_rows())
+    return fmt::format("{0}for (uint {1} = lane; {1} < {2}u; {1} += {3}u)", kHead, name, count, lanes);
+  return fmt::format("{0}for (uint {1} = first_row * {2}u + lane; {1} < end_row * {2}u; {1} += {3}u)", kHead, name,
+                     count / rows, lanes);
+}
+
 std::string OwnBase(int64_t count, int64_t groups) {
   return groups == 1 ? "" : fmt::format("WORKGROUP * {}u + ", CeilDivide(count, groups));
 }
@@ -33,15 +63,7 @@ std::string OwnsElement(int64_t count, int64_t lanes, int64_t groups) {
 
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
   const int64_t groups = share.groups;
-  if (share.cooperative) {
-    // An element is the same lane's in every phase that goes by as many elements.
-    constexpr int64_t kLeastNeighbours = 32;
-    const int64_t each = NeighboursOfAGroup(count, lanes, groups, kLeastNeighbours);
-    const std::string first = each == lanes ? fmt::format("grid_group * {}u + lane", each)
-                                            : fmt::format("lane < {0}u ? grid_group * {0}u + lane : {1}u", each, count);
-    return writer.OpenBlock(
-        fmt::format("for (uint {0} = {1}; {0} < {2}u; {0} += grid_groups * {3}u)", name, first, count, each));
-  }
+  if (share.cooperative) return writer.OpenBlock(TurnsOfGrid(name, count, lanes, groups));
   const std::string base = OwnBase(count, groups);
   if (count % groups != 0) {
     const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);

@@ -30,6 +30,9 @@ Result<LoopUnitKind> KindOfLoopUnit(const FusionDescription& body);
 struct LoopUnitNeeds {
   std::vector<Shape> scratch;
   int64_t operations = 0, iterations = 0;
+  int64_t waits = 0;                     // how often its lanes wait for each other
+  int64_t rows = 1;                      // which do not wait for each other
+  std::vector<Shape> grid_scratch = {};  // more of them where all workgroups share a row
 };
 LoopUnitNeeds NeedsOfLoopUnit(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
 
