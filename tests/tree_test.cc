@@ -102,7 +102,7 @@ const Street kStreets[] = {
     {"core/mlir", {}},
     {"core/mlir/rewrite", {"core/devices", "core/mlir"}},
     {"core/mlir/bytecode", {"core/mlir", "core/mlir/rewrite"}},
-    {"core/mlir/reader", {"core/mlir", "core/mlir/bytecode", "core/mlir/rewrite"}},
+    {"core/mlir/reader", {"core/mlir", "core/mlir/bytecode", "core/mlir/rewrite", "core/text"}},
     {"core/mlir/importer",
      {"core/builder", "core/devices", "core/library", "core/mlir", "core/mlir/reader", "core/mlir/rewrite",
       "core/numerics", "core/ops", "core/passes/base", "core/passes/expand", "core/passes/sharding",

@@ -8,7 +8,7 @@
 #include "api/c/c_compiler.h"
 #include "backend/cpu/reference/library/custom_call.h"
 #include "core/ir/module.h"
-#include "core/text/config_dictionary.h"
+#include "core/mlir/reader/config_dictionary.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -113,20 +113,7 @@ class OpShardingReader {
       }
       if (!Eat(")")) return Error("')' is missing at '{}'", left_);
     }
-    return Checked(Transposed(sizes, order), count);
-  }
-
-  static IntList Transposed(const IntList& sizes, const IntList& order) {
-    const IntList strides = RowMajorStrides(sizes);
-    IntList devices{0};
-    for (const int64_t d : order) {
-      IntList more;
-      for (const int64_t device : devices) {
-        for (int64_t i = 0; i < sizes[d]; ++i) more.push_back(device + i * strides[d]);
-      }
-      devices = std::move(more);
-    }
-    return devices;
+    return Checked(IotaDevices(sizes, order), count);
   }
 
   Result<IntList> Checked(IntList devices, int64_t count) const {
@@ -180,6 +167,19 @@ class OpShardingReader {
 };
 
 }  // namespace
+
+IntList IotaDevices(const IntList& sizes, const IntList& order) {
+  const IntList strides = RowMajorStrides(sizes);
+  IntList devices{0};
+  for (const int64_t d : order) {
+    IntList more;
+    for (const int64_t device : devices) {
+      for (int64_t i = 0; i < sizes[d]; ++i) more.push_back(device + i * strides[d]);
+    }
+    devices = std::move(more);
+  }
+  return devices;
+}
 
 Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank, int64_t devices) {
   return OpShardingReader(text, rank, devices).Read();

@@ -15,4 +15,8 @@ namespace VXLA_NAMESPACE {
 // The mesh that it gets has an axis for each dimension that is cut, and one for the copies of tiles.
 Result<std::optional<ArraySharding>> ReadOpSharding(std::string_view text, int rank, int64_t devices);
 
+// Devices as "<=[2,2]T(1,0)" states them: 0, 1, ... laid out in these sizes, in the order of their dimensions
+// transposed.
+IntList IotaDevices(const IntList& sizes, const IntList& order);
+
 }  // namespace VXLA_NAMESPACE

@@ -10,7 +10,7 @@
 #include "core/data/literal.h"
 #include "core/host/ranges.h"
 #include "core/ir/module.h"
-#include "core/numerics/comparison.h"
+#include "core/numerics/integer_type.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -29,13 +29,7 @@ bool IsFiniteSample(Complex x) { return std::isfinite(x.real()) && std::isfinite
 Sample RealSample(Complex x) { return {.real = x, .defined = !std::isnan(x.real()) && !std::isnan(x.imag())}; }
 
 Sample IntegerSample(ElementType type, int64_t value) {
-  const int bits = type == ElementType::kPred ? 1 : BitWidth(type);
-  if (bits < 64) {
-    const int shift = 64 - bits;
-    const uint64_t high = static_cast<uint64_t>(value) << shift;
-    value = IsSigned(type) ? static_cast<int64_t>(high) >> shift : static_cast<int64_t>(high >> shift);
-  }
-  return {.integer = value, .defined = true};
+  return {.integer = IntegerType(type).Wrapped(static_cast<uint64_t>(value)), .defined = true};
 }
 
 bool IsRealOrComplex(ElementType type) { return IsFloating(type) || IsComplex(type); }
@@ -166,72 +160,6 @@ Sample BinaryOfReals(const Instruction& i, Complex a, Complex b) {
   }
 }
 
-// Wraps, as 64 bits do; a negative power is left out.
-Sample PowerOfIntegers(ElementType type, int64_t base, int64_t exponent) {
-  if (exponent < 0) return {};
-  uint64_t power = 1, square = static_cast<uint64_t>(base);
-  for (auto left = static_cast<uint64_t>(exponent); left != 0; left >>= 1, square *= square) {
-    if ((left & 1) != 0) power *= square;
-  }
-  return IntegerSample(type, static_cast<int64_t>(power));
-}
-
-Sample Shifted(const Instruction& i, int64_t a, int64_t by) {
-  const ElementType type = i.shape().element_type();
-  const int bits = BitWidth(type);
-  const bool arithmetic = i.opcode() == Opcode::kShiftRightArithmetic;
-  if (by < 0 || by >= bits) return IntegerSample(type, arithmetic && IsSigned(type) && a < 0 ? -1 : 0);
-  const auto pattern = static_cast<uint64_t>(a);
-  if (i.opcode() == Opcode::kShiftLeft) return IntegerSample(type, static_cast<int64_t>(pattern << by));
-  if (!arithmetic) {
-    const uint64_t mask = bits < 64 ? (uint64_t{1} << bits) - 1 : ~uint64_t{0};
-    return IntegerSample(type, static_cast<int64_t>((pattern & mask) >> by));
-  }
-  const int64_t sign_extended = static_cast<int64_t>(pattern << (64 - bits)) >> (64 - bits);
-  return IntegerSample(type, sign_extended >> by);
-}
-
-Sample BinaryOfIntegers(const Instruction& i, int64_t a, int64_t b) {
-  const ElementType type = i.shape().element_type();
-  const bool pred = type == ElementType::kPred, is_signed = IsSigned(type);
-  const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
-  const bool less = is_signed ? a < b : x < y;
-  switch (i.opcode()) {
-    case Opcode::kAdd:
-      return IntegerSample(type, pred ? a | b : static_cast<int64_t>(x + y));
-    case Opcode::kSubtract:
-      return IntegerSample(type, static_cast<int64_t>(x - y));
-    case Opcode::kMultiply:
-      return IntegerSample(type, static_cast<int64_t>(x * y));
-    case Opcode::kDivide:
-      if (b == 0) return IntegerSample(type, -1);  // as HLO has it
-      if (is_signed && b == -1) return IntegerSample(type, static_cast<int64_t>(0 - x));
-      return IntegerSample(type, is_signed ? a / b : static_cast<int64_t>(x / y));
-    case Opcode::kRemainder:
-      if (b == 0) return IntegerSample(type, a);
-      if (is_signed && b == -1) return IntegerSample(type, 0);
-      return IntegerSample(type, is_signed ? a % b : static_cast<int64_t>(x % y));
-    case Opcode::kPower:
-      return PowerOfIntegers(type, a, b);
-    case Opcode::kMaximum:
-      return IntegerSample(type, less ? b : a);
-    case Opcode::kMinimum:
-      return IntegerSample(type, less ? a : b);
-    case Opcode::kAnd:
-      return IntegerSample(type, a & b);
-    case Opcode::kOr:
-      return IntegerSample(type, a | b);
-    case Opcode::kXor:
-      return IntegerSample(type, a ^ b);
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-      return Shifted(i, a, b);
-    default:
-      return {};
-  }
-}
-
 Sample ComparedSamples(const Instruction& i, const Sample& a, const Sample& b) {
   const ElementType type = i.operand(0)->shape().element_type();
   const auto direction = i.attributes<CompareAttributes>().direction;
@@ -241,14 +169,13 @@ Sample ComparedSamples(const Instruction& i, const Sample& a, const Sample& b) {
     return direction == ComparisonDirection::kNe ? result(a.real != b.real) : Sample{};
   }
   if (IsFloating(type)) return result(Holds(direction, a.real.real(), b.real.real()));
-  if (IsSigned(type)) return result(Holds(direction, a.integer, b.integer));
-  return result(Holds(direction, static_cast<uint64_t>(a.integer), static_cast<uint64_t>(b.integer)));
+  return result(IntegerType(type).Compares(direction, a.integer, b.integer));
 }
 
 Sample Clamped(ElementType type, const std::vector<Sample>& operands) {
   const auto less = [type](const Sample& a, const Sample& b) {
     if (IsFloating(type)) return a.real.real() < b.real.real();
-    return IsSigned(type) ? a.integer < b.integer : static_cast<uint64_t>(a.integer) < static_cast<uint64_t>(b.integer);
+    return IntegerType(type).Compares(ComparisonDirection::kLt, a.integer, b.integer);
   };
   if (IsComplex(type)) return {};
   const Sample& low = less(operands[1], operands[0]) ? operands[0] : operands[1];
@@ -269,8 +196,10 @@ Sample EvaluatedSample(const Instruction& i, const std::vector<Sample>& operands
   if (i.opcode() == Opcode::kCompare) return ComparedSamples(i, operands[0], operands[1]);
   if (i.opcode() == Opcode::kClamp) return Clamped(i.shape().element_type(), operands);
   if (operands.size() != 2) return {};
-  return real ? BinaryOfReals(i, operands[0].real, operands[1].real)
-              : BinaryOfIntegers(i, operands[0].integer, operands[1].integer);
+  if (real) return BinaryOfReals(i, operands[0].real, operands[1].real);
+  const ElementType type = i.shape().element_type();
+  const auto number = IntegerType(type).Computed(i.opcode(), operands[0].integer, operands[1].integer);
+  return number ? IntegerSample(type, *number) : Sample{};
 }
 
 using SampleTuple = std::vector<Sample>;

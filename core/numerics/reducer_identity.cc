@@ -5,7 +5,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "core/numerics/comparison.h"
+#include "core/numerics/integer_type.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -150,26 +150,14 @@ Known CompareFloats(const CompareAttributes& attributes, const Known& a, const K
   return Integer(Holds(attributes.direction, a.IsNumber() ? a.number : 0, b.IsNumber() ? b.number : 0));
 }
 
-Known FoldPreds(Opcode opcode, int64_t a, int64_t b) {
-  switch (opcode) {
-    case Opcode::kAnd:
-      return Integer(a & b);
-    case Opcode::kOr:
-      return Integer(a | b);
-    case Opcode::kXor:
-      return Integer(a ^ b);
-    default:
-      return {};
-  }
-}
-
 Known Binary(const Instruction& i, const Known& a, const Known& b) {
   const ElementType type = i.operand(0)->shape().element_type();
   if (i.opcode() == Opcode::kCompare)
     return IsFloating(type) ? CompareFloats(i.attributes<CompareAttributes>(), a, b) : Known{};
   if (a.IsNumber() && b.IsNumber()) {
     if (IsFloating(type)) return FoldFloats(i.opcode(), a.number, b.number);
-    return type == ElementType::kPred ? FoldPreds(i.opcode(), a.integer, b.integer) : Known{};
+    const bool logical = type == ElementType::kPred && IsAnyOf(i.opcode(), Opcode::kAnd, Opcode::kOr, Opcode::kXor);
+    return logical ? Integer(*IntegerType(type).Computed(i.opcode(), a.integer, b.integer)) : Known{};
   }
   const bool first = a.IsNumber();
   const Known &number = first ? a : b, &element = first ? b : a;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/devices/op_sharding_text.h"
 #include "core/host/delimited_list.h"
 #include "core/host/ranges.h"
 #include "core/text/literal_text.h"
@@ -429,32 +430,16 @@ Status CheckIota(const Lexer& lexer, const ReplicaGroups& value, int64_t& count)
   return OkStatus();
 }
 
-void LayOutIota(ReplicaGroups& value) {
-  const IntList& sizes = *value.iota_reshape;
-  const std::vector<int64_t> strides = RowMajorStrides(sizes);
-  IntList order = value.iota_transpose.value_or(IntList{0});
-  IntList index(order.size(), 0);
-  for (int64_t group = 0; group < (*value.iota_dimensions)[0]; ++group) {
-    IntList& members = value.groups.emplace_back();
-    for (int64_t i = 0; i < (*value.iota_dimensions)[1]; ++i) {
-      int64_t device = 0;
-      for (size_t d = 0; d < order.size(); ++d) device += index[d] * strides[order[d]];
-      members.push_back(device);
-      for (size_t d = order.size(); d-- > 0;) {
-        if (++index[d] < sizes[order[d]]) break;
-        index[d] = 0;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Status ExpandIota(Lexer& lexer, ReplicaGroups& value) {
   int64_t devices = 0;
   VXLA_RETURN_IF_ERROR(CheckIota(lexer, value, devices));
   if (!lexer.Spend(devices)) return lexer.Error("replica_groups: {} devices are too many for this text", devices);
-  LayOutIota(value);
+  const IntList all = IotaDevices(*value.iota_reshape, value.iota_transpose.value_or(IntList{0}));
+  const int64_t size = (*value.iota_dimensions)[1];
+  for (int64_t first = 0; first < devices; first += size)
+    value.groups.emplace_back(all.begin() + first, all.begin() + first + size);
   return OkStatus();
 }
 

@@ -1,5 +1,5 @@
 // backend_config as the typed FFI and JSON write it.
-#include "core/text/config_dictionary.h"
+#include "core/mlir/reader/config_dictionary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,8 @@ TEST(ConfigDictionaryTest, ReadsWhatJaxWrites) {
 TEST(ConfigDictionaryTest, ReadsTensorsOfEveryForm) {
   const ConfigDictionary config = Parsed(
       R"({a = dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>, s = dense<7> : tensor<5xui8>, e = dense<> : tensor<0xf32>,
-          h = dense<"0x0000803F00000040"> : tensor<2xf32>, z = dense<0x7F800000> : tensor<f32>, c = 0xFF800000 : f32, k = [1, 2]})");
+          h = dense<"0x0000803F00000040"> : tensor<2xf32>, z = dense<0x7F800000> : tensor<f32>, c = 0xFF800000 : f32, k = [1, 2],
+          m = [1 : i32, 2 : i32], w = dense<1.5> : tensor<100xbf16>})");
   EXPECT_EQ(config.at("a").numbers.shape().ToString(), "s32[4]");
   EXPECT_EQ(config.at("a").numbers.GetInt(3), 4);
   EXPECT_EQ(config.at("s").numbers.element_count(), 5);
@@ -50,6 +51,9 @@ TEST(ConfigDictionaryTest, ReadsTensorsOfEveryForm) {
   EXPECT_EQ(config.at("z").numbers.GetDouble(0), __builtin_inf());
   EXPECT_EQ(config.at("c").numbers.GetDouble(0), -__builtin_inf());
   EXPECT_EQ(config.at("k").numbers.GetInt(1), 2);
+  EXPECT_EQ(config.at("m").numbers.shape().ToString(), "s64[2]");
+  EXPECT_EQ(config.at("w").numbers.shape().ToString(), "bf16[100]");
+  EXPECT_EQ(config.at("w").numbers.GetDouble(99), 1.5);
 }
 
 TEST(ConfigDictionaryTest, ReadsJson) {
@@ -61,6 +65,13 @@ TEST(ConfigDictionaryTest, ReadsJson) {
   EXPECT_EQ(config.at("list").numbers.shape().ToString(), "f64[2]");
   EXPECT_EQ(config.at("groups").text, "ceil(n / 64)");
   EXPECT_EQ(config.at("in").entries.at("x").numbers.GetInt(0), -1);
+  const ConfigDictionary reals =
+      Parsed(R"({"eps": 1e-05, "low": -Infinity, "list": [[1e3, 2], [-3, 4]], "path": "a\/b\r"})");
+  EXPECT_EQ(reals.at("eps").numbers.GetDouble(0), 1e-5);
+  EXPECT_EQ(reals.at("low").numbers.GetDouble(0), -__builtin_inf());
+  EXPECT_EQ(reals.at("list").numbers.shape().ToString(), "f64[4]");
+  EXPECT_EQ(reals.at("list").numbers.GetDouble(0), 1000);
+  EXPECT_EQ(reals.at("path").text, "a/b\r");
   EXPECT_TRUE(Parsed("").empty());
   EXPECT_TRUE(Parsed(" {} ").empty());
 }
@@ -70,11 +81,13 @@ TEST(ConfigDictionaryTest, SaysWhereATextIsNone) {
   EXPECT_EQ(Refusal("{a = }"), "backend_config: a value expected at character 5, found \"}\"");
   EXPECT_EQ(Refusal("{a = 1"), "backend_config: ',' expected at character 6, found \"\"");
   EXPECT_EQ(Refusal("{a = 1 : q7}"), "backend_config: \"q7\" is no type of numbers");
-  EXPECT_EQ(Refusal("{a = x1}"), "backend_config: \"x1\" is no number");
+  EXPECT_EQ(Refusal("{a = x1}"), "backend_config: \"x1\" is no number of s64");
+  EXPECT_EQ(Refusal("{a = 300 : i8}"), "backend_config: \"300\" is no number of s8");
   EXPECT_EQ(Refusal("{a = 1, a = 2}"), "backend_config: a is stated twice");
-  EXPECT_EQ(Refusal("{a = dense<[1, 2]> : tensor<3xi32>}"), "backend_config: 2 numbers for a tensor of 3");
+  EXPECT_EQ(Refusal("{a = dense<[1, 2]> : tensor<3xi32>}"),
+            "backend_config: dense: 2 elements in dimension 0 of s32[3], expected 3");
   EXPECT_EQ(Refusal("{a = dense<\"0x00\"> : tensor<3xi32>}"),
-            "backend_config: 2 hexadecimal digits for 12 bytes of an array");
+            "backend_config: 1 bytes for tensor<3xi32>, which has 12");
   EXPECT_EQ(Refusal("{a = 1} b"), "backend_config: the end expected at character 8, found \"b\"");
   EXPECT_EQ(Refusal(std::string(300, '{')),
             "backend_config: a name expected at character 1, found \"" + std::string(20, '{') + "\"");

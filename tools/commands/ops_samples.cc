@@ -9,6 +9,7 @@
 #include "backend/vulkan/lower/lower.h"
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"
+#include "core/passes/devices/one_device.h"
 #include "core/passes/sizes/live_specializer.h"
 #include "core/text/hlo_parser.h"
 
@@ -226,7 +227,9 @@ bool IsSpecialized(const Module& module, Opcode opcode) {
   const auto fold = [](const Instruction& instruction, auto operands) {
     return EvaluateInstruction(instruction, operands);
   };
-  const auto specialized = SpecializeAtLikelySizes(module, fold);
+  const std::unique_ptr<Module> of_one = module.Clone();
+  ExpandForOneDevice(*of_one);
+  const auto specialized = SpecializeAtLikelySizes(*of_one, fold);
   return specialized.ok() && *specialized != nullptr && IsRewritten(**specialized, opcode);
 }
 

@@ -18,18 +18,9 @@ std::string Keyword(std::string_view kind, std::span<const std::string_view> wor
   return fmt::format("#stablehlo<{} {}>", kind, words[static_cast<size_t>(value)]);
 }
 
-std::string Array(const IntList& values) {
-  return values.empty() ? "array<i64>" : fmt::format("array<i64: {}>", JoinInts(values, ", "));
-}
+std::string Array(const IntList& values) { return ArrayText("i64", values); }
 
 std::string List(const IntList& values) { return "[" + JoinInts(values, ", ") + "]"; }
-
-std::string Pairs(const IntList& flat) {  // a matrix of two columns
-  std::string rows;
-  for (size_t i = 0; i + 1 < flat.size(); i += 2)
-    rows += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", flat[i], flat[i + 1]);
-  return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + rows + "]", flat.size() / 2);
-}
 
 // One number of each dimension.
 std::string Each(const auto& dimensions, auto member) { return Array(Transformed(dimensions, member)); }
@@ -37,7 +28,7 @@ std::string Each(const auto& dimensions, auto member) { return Array(Transformed
 std::string Paddings(const Window& window) {
   IntList padding;
   for (const WindowDimension& d : window) padding.insert(padding.end(), {d.pad_low, d.pad_high});
-  return Pairs(padding);
+  return PairsText(padding);
 }
 
 std::string Bool(bool value) { return value ? "true" : "false"; }
@@ -67,30 +58,14 @@ std::string Groups(const ReplicaGroups& groups) {
   return fmt::format("replica_groups = dense<{}> : tensor<{}x{}xi64>", count == 0 ? "" : "[" + rows + "]", count, size);
 }
 
-std::string Labels(int64_t first, int64_t second, const IntList& spatial, std::string_view first_name,
-                   std::string_view second_name) {
-  std::vector<std::string> words(spatial.size() + 2);
-  words[first] = first_name;
-  words[second] = second_name;
-  for (size_t i = 0; i < spatial.size(); ++i) words[spatial[i]] = fmt::format("{}", i);
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return "[" + out + "]";
-}
-
 std::string TextOf(const Instruction& /*instruction*/, const ConvolutionAttributes& a) {
-  std::string reversal;
-  for (const WindowDimension& d : a.window) reversal += (reversal.empty() ? ": " : ", ") + Bool(d.reversal);
-  const ConvolutionDimensions& n = *a.dim_labels;
   return fmt::format(
-      "dimension_numbers = #stablehlo.conv<{}x{}->{}>, window_strides = {}, padding = {}, lhs_dilation = {}, "
-      "rhs_dilation = {}, window_reversal = array<i1{}>, feature_group_count = {} : i64, batch_group_count = {} : "
-      "i64{}",
-      Labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
-      Labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),
-      Labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"), Each(a.window, &WindowDimension::stride),
-      Paddings(a.window), Each(a.window, &WindowDimension::lhs_dilate), Each(a.window, &WindowDimension::rhs_dilate),
-      reversal, a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
+      "dimension_numbers = {}, window_strides = {}, padding = {}, lhs_dilation = {}, rhs_dilation = {}, "
+      "window_reversal = {}, feature_group_count = {} : i64, batch_group_count = {} : i64{}",
+      ConvolutionText(*a.dim_labels), Each(a.window, &WindowDimension::stride), Paddings(a.window),
+      Each(a.window, &WindowDimension::lhs_dilate), Each(a.window, &WindowDimension::rhs_dilate),
+      ArrayText("i1", Transformed(a.window, [](const WindowDimension& d) -> int64_t { return d.reversal; })),
+      a.feature_group_count, a.batch_group_count, Precision(a.operand_precision));
 }
 
 std::string TextOf(const Instruction& instruction, const WindowAttributes& a) {
@@ -250,7 +225,7 @@ std::string TextOf(const Instruction& /*instruction*/, const CollectivePermuteAt
     pairs.push_back(source);
     pairs.push_back(target);
   }
-  return "source_target_pairs = " + Pairs(pairs) + Channel(a.channel_id, 1);
+  return "source_target_pairs = " + PairsText(pairs) + Channel(a.channel_id, 1);
 }
 
 // Layouts as lists, where one is stated.
@@ -380,6 +355,31 @@ std::string TextOf(const Instruction& /*instruction*/, const OutfeedAttributes& 
 std::string TextOf(const Instruction& /*instruction*/, const auto& /*attributes*/) { return {}; }
 
 }  // namespace
+
+std::string ArrayText(std::string_view type, const IntList& values) {
+  if (values.empty()) return fmt::format("array<{}>", type);
+  if (type != "i1") return fmt::format("array<{}: {}>", type, JoinInts(values, ", "));
+  return fmt::format("array<i1: {}>", Join(Transformed(values, [](int64_t value) { return Bool(value != 0); })));
+}
+
+std::string PairsText(const IntList& flat) {
+  std::vector<std::string> rows;
+  for (size_t i = 0; i + 1 < flat.size(); i += 2) rows.push_back(fmt::format("[{}, {}]", flat[i], flat[i + 1]));
+  return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + Join(rows) + "]", rows.size());
+}
+
+std::string ConvolutionText(const ConvolutionDimensions& n) {
+  const auto labels = [](int64_t first, int64_t second, const IntList& spatial, const char* a, const char* b) {
+    std::vector<std::string> words(spatial.size() + 2);
+    words[first] = a;
+    words[second] = b;
+    for (size_t i = 0; i < spatial.size(); ++i) words[spatial[i]] = fmt::format("{}", i);
+    return "[" + Join(words) + "]";
+  };
+  return fmt::format("#stablehlo.conv<{}x{}->{}>", labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
+                     labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),
+                     labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"));
+}
 
 Result<std::string> PrintProperties(const Instruction& instruction) {
   return std::visit([&](const auto& a) { return Result<std::string>(TextOf(instruction, a)); },

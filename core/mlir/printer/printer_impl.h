@@ -11,6 +11,13 @@ namespace VXLA_NAMESPACE::mlir {
 
 inline std::string Join(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
+// array<i64: 1, 2>, or of i1 array<i1: true, false>.
+std::string ArrayText(std::string_view type, const IntList& values);
+// A matrix of two columns: dense<[[1, 2]]> : tensor<1x2xi64>.
+std::string PairsText(const IntList& flat);
+// #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>
+std::string ConvolutionText(const ConvolutionDimensions& n);
+
 // The attributes of an instruction, as properties: "name = value, ...". kUnsupported where StableHLO has no such thing.
 Result<std::string> PrintProperties(const Instruction& instruction);
 

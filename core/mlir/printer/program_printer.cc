@@ -124,13 +124,11 @@ class ProgramPrinter {
     if (value.kind == Attribute::Kind::kDialect) return DialectText(operation, value);
     if (property.kind == "d" || property.kind == "w") {
       VXLA_ASSIGN_OR_RETURN(const IntList list, operation.IntsOf(entry.name, value));
-      return property.kind == "d" ? ArrayOf("i64", list) : ArrayOf("i1", list);
+      return ArrayText(property.kind == "d" ? "i64" : "i1", list);
     }
     if (property.kind == "d2") {
       VXLA_ASSIGN_OR_RETURN(const IntList list, operation.IntsOf(entry.name, value));
-      std::vector<std::string> rows;
-      for (size_t i = 0; i + 1 < list.size(); i += 2) rows.push_back(fmt::format("[{}, {}]", list[i], list[i + 1]));
-      return fmt::format("dense<{}> : tensor<{}x2xi64>", rows.empty() ? "" : "[" + Join(rows) + "]", rows.size());
+      return PairsText(list);
     }
     if (property.kind == "i" || property.kind == "i32") {
       VXLA_ASSIGN_OR_RETURN(const int64_t number, operation.Int(entry.name));
@@ -168,14 +166,6 @@ class ProgramPrinter {
     if (value.kind != Attribute::Kind::kArray) return fmt::format("#stablehlo<{} {}>", kind, value.text);
     return "[" + Join(Transformed(value.elements, [&](const Attribute& word) { return KeywordText(kind, word); })) +
            "]";
-  }
-
-  static std::string ArrayOf(std::string_view type, const IntList& list) {
-    if (list.empty()) return fmt::format("array<{}>", type);
-    std::vector<std::string> words;
-    for (const int64_t value : list)
-      words.push_back(type == "i1" ? (value != 0 ? "true" : "false") : fmt::format("{}", value));
-    return fmt::format("array<{}: {}>", type, Join(words));
   }
 
   // A constant whose bytes lie apart is written in its place.
@@ -233,16 +223,7 @@ class ProgramPrinter {
       if (std::ranges::any_of(all, [&](int64_t d) { return d < 0 || d >= rank; }))
         return operation.Error("dimension_numbers name the dimensions {} of {}", JoinInts(all, ", "), rank);
     }
-    const auto labels = [](int64_t a, int64_t b, const IntList& spatial, const char* a_name, const char* b_name) {
-      std::vector<std::string> words(spatial.size() + 2);
-      words[a] = a_name;
-      words[b] = b_name;
-      for (size_t i = 0; i < spatial.size(); ++i) words[spatial[i]] = fmt::format("{}", i);
-      return "[" + Join(words) + "]";
-    };
-    return fmt::format("#stablehlo.conv<{}x{}->{}>", labels(n.input_batch, n.input_feature, n.input_spatial, "b", "f"),
-                       labels(n.kernel_input_feature, n.kernel_output_feature, n.kernel_spatial, "i", "o"),
-                       labels(n.output_batch, n.output_feature, n.output_spatial, "b", "f"));
+    return mlir::ConvolutionText(n);
   }
 
   const Program& program_;

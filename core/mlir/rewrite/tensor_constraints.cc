@@ -69,31 +69,45 @@ class Checker {
   }
 
  private:
-  using Check_ = Status (Checker::*)(const Operation&) const;
+  // What is asked of many operations, in this order; then comes what their own member asks.
+  enum Asked : uint32_t {
+    kAtLeast = 1,  // so many operands, or more
+    kTensor0 = 2,
+    kRanked0 = 4,
+    kRanked1 = 8,
+    kRankedResult = 16,
+    kSameElements = 32,  // of the result and operand 0
+    kSameAsTarget = 64   // of operands 0 and 1
+  };
+  struct Row {
+    Status (Checker::*check)(const Operation&) const;
+    size_t operands;
+    uint32_t asked;
+  };
 
   Status Check(const Operation& operation, const Operation* parent) const {
     using C = Checker;
-    static const std::unordered_map<std::string_view, Check_> kChecks{
-        {"tensor.bitcast", &C::Bitcast},
-        {"tensor.cast", &C::Cast},
-        {"tensor.collapse_shape", &C::Reassociation},
-        {"tensor.concat", &C::Concat},
-        {"tensor.dim", &C::Dim},
-        {"tensor.empty", &C::Empty},
-        {"tensor.expand_shape", &C::Reassociation},
-        {"tensor.extract", &C::Extract},
-        {"tensor.extract_slice", &C::ExtractSlice},
-        {"tensor.from_elements", &C::FromElements},
-        {"tensor.gather", &C::Gather},
-        {"tensor.generate", &C::Generate},
-        {"tensor.insert", &C::Insert},
-        {"tensor.insert_slice", &C::InsertSlice},
-        {"tensor.pad", &C::Pad},
-        {"tensor.parallel_insert_slice", &C::InsertSlice},
-        {"tensor.rank", &C::Rank},
-        {"tensor.reshape", &C::Reshape},
-        {"tensor.scatter", &C::Scatter},
-        {"tensor.splat", &C::Splat},
+    static const std::unordered_map<std::string_view, Row> kChecks{
+        {"tensor.bitcast", {&C::Bitcast, 1, kTensor0}},
+        {"tensor.cast", {&C::Cast, 1, kTensor0}},
+        {"tensor.collapse_shape", {&C::Reassociation, 1, kRanked0 | kRankedResult | kSameElements}},
+        {"tensor.concat", {&C::Concat, 1, kAtLeast | kRankedResult}},
+        {"tensor.dim", {&C::Dim, 2, kTensor0}},
+        {"tensor.empty", {&C::Empty, 0, kAtLeast}},
+        {"tensor.expand_shape", {&C::Reassociation, 1, kAtLeast | kRanked0 | kRankedResult | kSameElements}},
+        {"tensor.extract", {&C::Extract, 1, kAtLeast | kRanked0}},
+        {"tensor.extract_slice", {&C::ExtractSlice, 1, kAtLeast | kRanked0 | kRankedResult | kSameElements}},
+        {"tensor.from_elements", {&C::FromElements, 0, kAtLeast | kRankedResult}},
+        {"tensor.gather", {&C::Gather, 2, kRanked0 | kRankedResult | kSameElements}},
+        {"tensor.generate", {&C::Generate, 0, kAtLeast}},
+        {"tensor.insert", {&C::Insert, 2, kAtLeast | kRanked1}},
+        {"tensor.insert_slice", {&C::InsertSlice, 2, kAtLeast | kRanked0 | kRanked1 | kSameAsTarget}},
+        {"tensor.pad", {&C::Pad, 1, kAtLeast | kRanked0 | kRankedResult | kSameElements}},
+        {"tensor.parallel_insert_slice", {&C::InsertSlice, 2, kAtLeast | kRanked0 | kRanked1 | kSameAsTarget}},
+        {"tensor.rank", {&C::Rank, 1, kTensor0}},
+        {"tensor.reshape", {&C::Reshape, 2, kTensor0}},
+        {"tensor.scatter", {&C::Scatter, 3, kRanked0 | kRanked1 | kSameAsTarget}},
+        {"tensor.splat", {&C::Splat, 1, kAtLeast}},
     };
     const bool yields = operation.name == "tensor.yield";
     const bool of_region = parent != nullptr && (parent->name == "tensor.generate" || parent->name == "tensor.pad");
@@ -106,7 +120,18 @@ class Checker {
     if (operation.name != "tensor.generate" && operation.name != "tensor.pad")
       VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
     VXLA_RETURN_IF_ERROR(operation.ExpectResults(operation.name == "tensor.parallel_insert_slice" ? 0 : 1));
-    return (this->*found->second)(operation);
+    const auto& [check, operands, asked] = found->second;
+    VXLA_RETURN_IF_ERROR((asked & kAtLeast) != 0 ? operation.ExpectOperandsAtLeast(operands)
+                                                 : operation.ExpectOperands(operands));
+    if ((asked & kTensor0) != 0) VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
+    if ((asked & kRanked0) != 0) VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
+    if ((asked & kRanked1) != 0) VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
+    if ((asked & kRankedResult) != 0) VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
+    if ((asked & kSameElements) != 0) VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
+    if ((asked & kSameAsTarget) != 0 && !SameElements(Operand(operation, 0), Operand(operation, 1)))
+      return operation.Error("{} has other elements than {}", PrintType(Operand(operation, 0)),
+                             PrintType(Operand(operation, 1)));
+    return (this->*check)(operation);
   }
 
   // ---- what operands and results are
@@ -203,8 +228,6 @@ class Checker {
   // ---- operations
 
   Status Bitcast(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-    VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     const Type &from = Operand(operation, 0), &to = ResultOf(operation);
     for (const Type* type : {&from, &to}) {
       if (!IsTensor(*type) || type->index || IsComplex(type->shape.element_type()))
@@ -217,8 +240,6 @@ class Checker {
   }
 
   Status Cast(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-    VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     if (!IsTensor(ResultOf(operation)))
       return operation.Error("the result {} is no tensor", PrintType(ResultOf(operation)));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
@@ -235,10 +256,6 @@ class Checker {
   // The longer shape's dimensions are in groups, one for each of the shorter one's.
   Status Reassociation(const Operation& operation) const {
     const bool expands = operation.name == "tensor.expand_shape";
-    VXLA_RETURN_IF_ERROR(expands ? operation.ExpectOperandsAtLeast(1) : operation.ExpectOperands(1));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
-    VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, operation.Required("reassociation"));
     const Type &from = Operand(operation, 0), &to = ResultOf(operation);
     const IntList wide = StatedSizes(expands ? to : from), narrow = StatedSizes(expands ? from : to);
@@ -285,8 +302,6 @@ class Checker {
   }
 
   Status Concat(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     const Type& result = ResultOf(operation);
     VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dim"));
     if (dimension < 0 || dimension >= result.shape.rank())
@@ -314,8 +329,6 @@ class Checker {
   }
 
   Status Dim(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
-    VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     if (IsRanked(Operand(operation, 0)) && Operand(operation, 0).shape.rank() == 0)
       return operation.Error("{} has no dimensions", PrintType(Operand(operation, 0)));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
@@ -325,8 +338,6 @@ class Checker {
   Status Empty(const Operation& operation) const { return ExpectSizes(operation, 0); }
 
   Status Extract(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
     const Type& tensor = Operand(operation, 0);
     if (operation.operands.size() - 1 != static_cast<size_t>(tensor.shape.rank()))
@@ -335,8 +346,6 @@ class Checker {
   }
 
   Status Insert(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 2));
     const Type& tensor = Operand(operation, 1);
     VXLA_RETURN_IF_ERROR(ExpectElement(operation, Operand(operation, 0), tensor, "operand 0 is"));
@@ -357,10 +366,6 @@ class Checker {
   }
 
   Status ExtractSlice(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
-    VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, Slice(operation, Operand(operation, 0), 1));
     if (IsRankReduced(sizes, StatedSizes(ResultOf(operation)))) return OkStatus();
     return operation.Error("the slice is {}, of which {} is no reduction", PrintSizes(sizes),
@@ -368,12 +373,7 @@ class Checker {
   }
 
   Status InsertSlice(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(2));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     const Type &source = Operand(operation, 0), &target = Operand(operation, 1);
-    if (!SameElements(source, target))
-      return operation.Error("{} has other elements than {}", PrintType(source), PrintType(target));
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, Slice(operation, target, 2));
     if (!IsRankReduced(sizes, StatedSizes(source)))
       return operation.Error("{} is no slice of sizes {}", PrintType(source), PrintSizes(sizes));
@@ -381,7 +381,6 @@ class Checker {
   }
 
   Status FromElements(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
     const Type& result = ResultOf(operation);
     if (result.shape.IsDynamic()) return operation.Error("the result {} leaves sizes open", PrintType(result));
     if (result.shape.ElementCount() != std::ssize(operation.operands))
@@ -420,20 +419,11 @@ class Checker {
   }
 
   Status Gather(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
-    VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     return ExpectGathered(operation, "gather_dims", Operand(operation, 0), Operand(operation, 1), ResultOf(operation));
   }
 
   Status Scatter(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(3));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 1));
     const Type &source = Operand(operation, 0), &target = Operand(operation, 1);
-    if (!SameElements(source, target))
-      return operation.Error("{} has other elements than {}", PrintType(source), PrintType(target));
     VXLA_RETURN_IF_ERROR(ExpectResultType(operation, target));
     if (operation.Find("unique") == nullptr) return operation.Error("the attribute unique is missing");
     return ExpectGathered(operation, "scatter_dims", target, Operand(operation, 2), source);
@@ -445,10 +435,6 @@ class Checker {
   }
 
   Status Pad(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-    VXLA_RETURN_IF_ERROR(ExpectRanked(operation, 0));
-    VXLA_RETURN_IF_ERROR(ExpectRankedResult(operation));
-    VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, Operand(operation, 0)));
     VXLA_RETURN_IF_ERROR(ExpectIndices(operation, 1));
     const Type &source = Operand(operation, 0), &result = ResultOf(operation);
     size_t next = 1;
@@ -471,15 +457,9 @@ class Checker {
     return ExpectBody(operation, source.shape.rank());
   }
 
-  Status Rank(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-    VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
-    return ExpectResultType(operation, IndexType());
-  }
+  Status Rank(const Operation& operation) const { return ExpectResultType(operation, IndexType()); }
 
   Status Reshape(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
-    VXLA_RETURN_IF_ERROR(ExpectTensor(operation, 0));
     const Type &from = Operand(operation, 0), &shape = Operand(operation, 1), &to = ResultOf(operation);
     if (!IsTensor(to)) return operation.Error("the result {} is no tensor", PrintType(to));
     VXLA_RETURN_IF_ERROR(ExpectSameElements(operation, from));
@@ -500,7 +480,6 @@ class Checker {
   }
 
   Status Splat(const Operation& operation) const {
-    VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
     VXLA_RETURN_IF_ERROR(ExpectSizes(operation, 1));
     return ExpectElement(operation, Operand(operation, 0), ResultOf(operation), "operand 0 is");
   }

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "core/ir/module_edits.h"
-#include "core/numerics/comparison.h"
+#include "core/numerics/integer_type.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/cse.h"
 #include "core/passes/base/expansion.h"
@@ -106,28 +106,18 @@ bool SinkInto(Instruction& loop) {
   return changed;
 }
 
-int64_t Wrap(int64_t value, int bits, bool is_signed) {
-  if (bits >= 64) return value;
-  const uint64_t kept = static_cast<uint64_t>(value) << (64 - bits);
-  return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
-}
-
 struct Count {
   int64_t start = 0, step = 0, limit = 0;
   ComparisonDirection direction = ComparisonDirection::kLt;
   bool counter_first = true;
-  int bits = 32;
-  bool is_signed = true;
+  IntegerType type{ElementType::kS32};
 
   std::optional<int64_t> Iterations() const {
     int64_t counter = start;
     for (int64_t n = 0; n <= kMostCountedIterations; ++n) {
       const int64_t a = counter_first ? counter : limit, b = counter_first ? limit : counter;
-      const bool go_on =
-          is_signed ? Holds(direction, a, b) : Holds(direction, static_cast<uint64_t>(a), static_cast<uint64_t>(b));
-      if (!go_on) return n;
-      counter =
-          Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);
+      if (!type.Compares(direction, a, b)) return n;
+      counter = type.Wrapped(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step));
     }
     return std::nullopt;
   }
@@ -235,8 +225,7 @@ std::optional<int64_t> StaticTripCount(const Instruction& loop) {
   count.step = *step;
   count.limit = limit->literal().GetInt(0);
   count.direction = test.attributes<CompareAttributes>().direction;
-  count.bits = BitWidth(type);
-  count.is_signed = IsSigned(type);
+  count.type = IntegerType(type);
   return count.Iterations();
 }
 

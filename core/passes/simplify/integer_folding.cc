@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/numerics/comparison.h"
+#include "core/numerics/integer_type.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 
@@ -18,65 +18,6 @@ bool IsFoldable(const Shape& shape) {
 const Literal* KnownValue(const Instruction& i) {
   return i.opcode() == Opcode::kConstant && IsFoldable(i.shape()) ? i.attributes<ConstantAttributes>().literal.get()
                                                                   : nullptr;
-}
-
-// Two's complement, as many bits as the type has.
-struct IntegerType {
-  explicit IntegerType(ElementType type) : bits(BitWidth(type)), is_signed(IsSigned(type)) {
-    if (type == ElementType::kPred) bits = 1;
-  }
-  int64_t Wrapped(uint64_t value) const {
-    if (bits >= 64) return static_cast<int64_t>(value);
-    const uint64_t kept = value << (64 - bits);
-    return is_signed ? static_cast<int64_t>(kept) >> (64 - bits) : static_cast<int64_t>(kept >> (64 - bits));
-  }
-  uint64_t Bits(int64_t value) const {
-    return bits >= 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t{1} << bits) - 1);
-  }
-  bool Less(int64_t x, int64_t y) const { return is_signed ? x < y : Bits(x) < Bits(y); }
-  int bits;
-  bool is_signed;
-};
-
-// Of one element each. Division by zero is left to the device, with its rules.
-std::optional<int64_t> Computed(Opcode opcode, const IntegerType& type, int64_t x, int64_t y) {
-  const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
-  const bool shifts_all_out = type.Bits(y) >= static_cast<uint64_t>(type.bits);
-  switch (opcode) {
-    case Opcode::kAdd:
-      return type.Wrapped(a + b);
-    case Opcode::kSubtract:
-      return type.Wrapped(a - b);
-    case Opcode::kMultiply:
-      return type.Wrapped(a * b);
-    case Opcode::kAnd:
-      return x & y;
-    case Opcode::kOr:
-      return x | y;
-    case Opcode::kXor:
-      return x ^ y;
-    case Opcode::kShiftLeft:
-      return shifts_all_out ? 0 : type.Wrapped(a << b);
-    case Opcode::kShiftRightLogical:
-      return shifts_all_out ? 0 : type.Wrapped(type.Bits(x) >> b);
-    case Opcode::kMinimum:
-      return type.Less(x, y) ? x : y;
-    case Opcode::kMaximum:
-      return type.Less(x, y) ? y : x;
-    case Opcode::kDivide:
-    case Opcode::kRemainder: {
-      if (y == 0 || (type.is_signed && y == -1)) return std::nullopt;
-      const bool divides = opcode == Opcode::kDivide;
-      if (type.is_signed) return divides ? x / y : x % y;
-      return type.Wrapped(divides ? type.Bits(x) / type.Bits(y) : type.Bits(x) % type.Bits(y));
-    }
-    default:
-      return std::nullopt;
-  }
-}
-
-int64_t Compared(ComparisonDirection direction, const IntegerType& type, int64_t x, int64_t y) {
-  return type.is_signed ? Holds(direction, x, y) : Holds(direction, type.Bits(x), type.Bits(y));
 }
 
 // An element of a table.
@@ -136,13 +77,18 @@ std::optional<int64_t> KnownInteger(const Instruction& i) {
   }
   const ElementType given = i.operand(0)->shape().element_type();
   if (i.opcode() == Opcode::kCompare) {
-    return Compared(i.attributes<CompareAttributes>().direction, IntegerType(given), first->GetInt(0),
-                    second->GetInt(0));
+    return IntegerType(given).Compares(i.attributes<CompareAttributes>().direction, first->GetInt(0),
+                                       second->GetInt(0));
   }
   // Truth values add and multiply by rules of their own.
   const ElementType type = i.shape().element_type();
   if (i.operand_count() != 2 || type == ElementType::kPred || given != type) return std::nullopt;
-  return Computed(i.opcode(), IntegerType(type), first->GetInt(0), second->GetInt(0));
+  const int64_t x = first->GetInt(0), y = second->GetInt(0);
+  // Left to the device, with its rules.
+  if (IsAnyOf(i.opcode(), Opcode::kPower, Opcode::kShiftRightArithmetic)) return std::nullopt;
+  const bool divides = IsAnyOf(i.opcode(), Opcode::kDivide, Opcode::kRemainder);
+  if (divides && (y == 0 || (IsSigned(type) && y == -1))) return std::nullopt;
+  return IntegerType(type).Computed(i.opcode(), x, y);
 }
 
 bool FoldIntegers(Module& module) {

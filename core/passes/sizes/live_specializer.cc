@@ -143,17 +143,6 @@ class Specializer {
       case Opcode::kCall:
       case Opcode::kFusion:
         return Emit(*instruction.called(0), operands);
-      case Opcode::kAsyncStart: {
-        VXLA_ASSIGN_OR_RETURN(Sized result, Emit(*instruction.called(0), operands));
-        return Begun(instruction, {Sized{Shape::Tuple({}), nullptr, {}, operands}, std::move(result)});
-      }
-      case Opcode::kCopyStart:
-        return Begun(instruction, {operands[0], operands[0]});
-      case Opcode::kAsyncDone:
-        return std::move(operands[0].elements.at(1));
-      case Opcode::kCopyDone:
-        return std::move(operands[0].elements.at(0));
-      case Opcode::kAsyncUpdate:
       case Opcode::kDomain:
         return std::move(operands[0]);
       case Opcode::kScan:
@@ -251,15 +240,6 @@ class Specializer {
     size_t next = 0;
     PutWholes(value, wholes, next);
     return value;
-  }
-
-  // What a start gives: these, and contexts.
-  Sized Begun(const Instruction& start, std::vector<Sized> elements) {
-    const std::vector<Shape>& stated = start.shape().tuple_elements();
-    for (size_t i = elements.size(); i < stated.size(); ++i) {
-      elements.push_back(WholeOf(start, At(start).Constant(Literal(stated[i])), stated[i]));
-    }
-    return Sized{start.shape(), nullptr, {}, std::move(elements)};
   }
 
   // Steps of what lives, on slices and carries that keep their sizes.

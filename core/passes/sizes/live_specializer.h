@@ -34,8 +34,9 @@ struct SpecializedModule {
 
 // Dense arrays of the live sizes take the place of padded ones: each instruction is what it is at exactly these sizes
 // (core/sizes/live_instruction.h), arrays are cut where they are used, and loops' states keep their bounds. `fold`
-// evaluates instructions on constants, which sizes are computed with. An error where live sizes do not go together, as
-// the reference's; Unsupported where sizes change within a loop or come from the host.
+// evaluates instructions on constants, which sizes are computed with. Starts and dones have been expanded before
+// (core/passes/devices/one_device.h). An error where live sizes do not go together, as the reference's; Unsupported
+// where sizes change within a loop or come from the host.
 Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFacts& facts,
                                               const FoldInstruction& fold);
 

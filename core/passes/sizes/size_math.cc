@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/host/ranges.h"
-#include "core/numerics/comparison.h"
+#include "core/numerics/integer_type.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -11,25 +11,6 @@ namespace {
 const Shape& SizeShape() {
   static const Shape shape(ElementType::kS32);
   return shape;
-}
-
-int64_t Computed(Opcode opcode, int64_t a, int64_t b) {
-  switch (opcode) {
-    case Opcode::kAdd:
-      return a + b;
-    case Opcode::kSubtract:
-      return a - b;
-    case Opcode::kMultiply:
-      return a * b;
-    case Opcode::kDivide:
-      return a / b;
-    case Opcode::kRemainder:
-      return a % b;
-    case Opcode::kMinimum:
-      return std::min(a, b);
-    default:
-      return std::max(a, b);
-  }
 }
 
 ComparisonDirection Opposite(ComparisonDirection direction) {
@@ -66,7 +47,7 @@ bool SizeMath::IsNumber(const Instruction* size, int64_t value) {
 
 Instruction* SizeMath::Simplified(Opcode opcode, Instruction* a, Instruction* b) {
   if (IsNumber(a) && IsNumber(b)) {
-    return Number(Computed(opcode, a->literal().GetInt(0), b->literal().GetInt(0)));
+    return Number(*IntegerType(ElementType::kS32).Computed(opcode, a->literal().GetInt(0), b->literal().GetInt(0)));
   }
   const auto limit = [&](const Instruction* size) {
     const auto found = context_.limits.find(size);

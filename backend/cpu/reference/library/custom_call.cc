@@ -11,7 +11,7 @@
 #include "backend/cpu/reference/library/ffi_question.h"
 #include "backend/cpu/reference/library/library_calls.h"
 #include "core/host/guarded.h"
-#include "core/text/config_dictionary.h"
+#include "core/mlir/reader/config_dictionary.h"
 
 // What functions of XLA's older signatures report by; exported from the command and the library for their sake.
 extern "C" {

@@ -14,7 +14,7 @@
 #include "backend/cpu/reference/library/ffi_abi.h"
 #include "core/data/type_number.h"
 #include "core/ir/module.h"
-#include "core/text/config_dictionary.h"
+#include "core/mlir/reader/config_dictionary.h"
 
 namespace VXLA_NAMESPACE {
 namespace ffi {

@@ -12,7 +12,7 @@
 #include "backend/vulkan/shader/user_module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "core/ceil_divide.h"
-#include "core/text/config_dictionary.h"
+#include "core/mlir/reader/config_dictionary.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
