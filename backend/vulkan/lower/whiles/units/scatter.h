@@ -12,7 +12,5 @@ namespace VXLA_NAMESPACE::vulkan {
 // are what is written.
 void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice> arrays,
                       std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, int number);
-// The types of such sums, so many of each; none: there are none.
-std::vector<Shape> PartsOfLoopScatter(const Instruction& hero, const DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan
