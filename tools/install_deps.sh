@@ -14,8 +14,8 @@ build=(
   glslang-tools python3 python3-numpy
 )
 test=(
-  # GoogleTest, oracles, validation layers
-  libgtest-dev libgmock-dev libmpfr-dev libgmp-dev libfftw3-dev libeigen3-dev librandom123-dev vulkan-validationlayers
+  # GoogleTest, oracles, validation layers, the allocator of tools/test.sh
+  libgtest-dev libgmock-dev libmpfr-dev libgmp-dev libfftw3-dev libeigen3-dev librandom123-dev vulkan-validationlayers libjemalloc2
   # vxla run --distributed, the window of examples/renderer, what reads the manual page, the completions and the pkg-config file, JAX
   libopenmpi-dev openmpi-bin libglfw3-dev groff-base zsh fish pkg-config python3-venv ca-certificates
 )
