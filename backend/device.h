@@ -125,8 +125,6 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceFacts& facts() const = 0;
-  // With what is measured only when it is asked for: division.
-  virtual Result<DeviceFacts> MeasuredFacts() const { return facts(); }
   // The ways to bind that this device was opened for, the preferred one first; never empty.
   virtual std::span<const BindingMode> binding_modes() const = 0;
   BindingMode binding_mode() const { return binding_modes().front(); }

@@ -13,9 +13,7 @@ Status NoCompiler(const char* call) {
 
 }  // namespace
 
-vulkan::DeviceHooks HooksOfLibrary() {
-  return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes(), vulkan::EmbeddedMatrixProbes()));
-}
+vulkan::DeviceHooks HooksOfLibrary() { return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes())); }
 
 std::shared_ptr<Client> ClientOf(std::shared_ptr<Device> device, const CustomCallRegistry*) {
   const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const>) -> Result<Literal> {

@@ -75,9 +75,6 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std:
 // each.
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes);
 
-// What ChooseVariant needs to know of a device: it is asked how it divides only where a variant relies on that.
-Result<DeviceFacts> FactsFor(const Bundle& bundle, const Device& device);
-
 // Puts a file together.
 class BundleBuilder {
  public:

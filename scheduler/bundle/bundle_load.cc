@@ -92,7 +92,7 @@ Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bund
 Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byte> bytes, const LoadOptions& options) {
   const Stopwatch all;
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
-  VXLA_ASSIGN_OR_RETURN(const DeviceFacts facts, FactsFor(bundle, *state_->device));
+  const DeviceFacts& facts = state_->device->facts();
   VXLA_ASSIGN_OR_RETURN(const size_t chosen, ChooseVariant(bundle, facts, state_->device->binding_modes()));
   const BundleVariant& variant = bundle.variants[chosen];
   auto state = std::make_shared<ExecutableState>();

@@ -134,13 +134,6 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std:
   return !reason.empty() || bound ? reason : "the device was not opened for this way to bind";
 }
 
-Result<DeviceFacts> FactsFor(const Bundle& bundle, const Device& device) {
-  const bool divides = std::ranges::any_of(bundle.variants, [](const BundleVariant& variant) {
-    return variant.generic && DividesNatively(variant.made_for);
-  });
-  return divides ? device.MeasuredFacts() : device.facts();
-}
-
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes) {
   std::optional<size_t> best;
   std::string reasons;

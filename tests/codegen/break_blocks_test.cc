@@ -48,11 +48,17 @@ TEST(BreakBlocksTest, LoopsAndBranchesAroundLongBlocksKeepTheirShape) {
   EXPECT_EQ(CountOf(broken, kIMul), 180);
 }
 
-TEST(BreakBlocksTest, ShortBlocksAndModulesWithoutAnIndexStay) {
+TEST(BreakBlocksTest, ShortBlocksStay) {
   const auto shorter = CompileMain("data[gl_LocalInvocationID.x] = 3u;");
   EXPECT_EQ(BreakLongBlocks(shorter, 100), shorter);
-  const auto unnumbered = CompileMain("uint x = data[0];\n" + Times(300, "x = x * 3u + data[x];") + "data[0] = x;");
-  EXPECT_EQ(BreakLongBlocks(unnumbered, 100), unnumbered);
+}
+
+TEST(BreakBlocksTest, AModuleThatNumbersNothingReadsTheWorkgroupsNumber) {
+  const auto words = CompileMain("uint x = data[0];\n" + Times(300, "x = x * 3u + data[x];") + "data[0] = x;");
+  const auto broken = BreakLongBlocks(words, 100);
+  ExpectValid(broken);
+  EXPECT_LT(LongestBlock(broken), 120u);
+  EXPECT_EQ(CountOf(broken, kIMul), 300);
 }
 
 }  // namespace

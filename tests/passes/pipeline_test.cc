@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/passes/base/verifier.h"
+#include "core/passes/expand/expanders.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -93,6 +94,23 @@ TEST(PipelineTest, AnErrorOfTheCallersEndsIt) {
   EXPECT_THAT(optimized.status().message(), HasSubstr("enough"));
   const auto names = PassNames();
   EXPECT_EQ(calls, std::ranges::find(names, "inline-calls") - names.begin() + 1);
+}
+
+TEST(PipelineTest, NarrowLinearAlgebraIsComputedInF32) {
+  auto module = ParseHlo(R"(ENTRY e { a = bf16[5,5] parameter(0)  b = bf16[5,2] parameter(1)
+    l = bf16[5,5] cholesky(a), lower=true
+    ROOT x = bf16[5,2] triangular-solve(l, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
+  })");
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_TRUE(WidenLinearAlgebra(**module));
+  const Instruction* root = (*module)->entry()->root();
+  EXPECT_EQ(root->opcode(), Opcode::kConvert);
+  EXPECT_EQ(root->shape().ToString(), "bf16[5,2]");
+  EXPECT_EQ(root->operand(0)->opcode(), Opcode::kTriangularSolve);
+  EXPECT_EQ(root->operand(0)->shape().ToString(), "f32[5,2]");
+  const Status status = Verify(**module);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_FALSE(WidenLinearAlgebra(**module));
 }
 
 }  // namespace pipeline_test

@@ -102,7 +102,7 @@ TEST(JudgeDivisionTest, OperandsTellReciprocalsFromQuotients) {
 
 TEST(DivisionProbeTest, CompilesWithAndWithoutF64) {
   for (const DeviceFacts& facts : {DeviceFacts(), WithDoubles()}) {
-    const auto words = CompileGlsl(ProbeText(ProbeKind::kDivision, facts), "probe", {});
+    const auto words = CompileGlsl(ProbeText(ProbeSubject::kDivision, facts), "probe", {});
     EXPECT_TRUE(words.ok()) << words.status().message();
   }
 }

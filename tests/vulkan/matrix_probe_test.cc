@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <bit>
+#include <cmath>
+
 #include "backend/vulkan/device/plan/device_plan.h"
 #include "backend/vulkan/device/probes/group_probe.h"
 #include "backend/vulkan/device/probes/probe_text.h"
@@ -34,11 +37,41 @@ std::vector<MatrixShape> GroupForms() {
   return forms;
 }
 
+// What exact units that round (cut, or flush denormal terms) at the end write.
+void AppendSums(const MatrixProduct& product, MatrixRounding rounding, bool flushes, std::vector<uint32_t>& answer) {
+  for (uint32_t row = 0; row < product.shape.rows; ++row) {
+    for (uint32_t column = 0; column < product.shape.columns; ++column) {
+      const MatrixProduct::Exact exact = product.SumAt(row, column, flushes);
+      auto sum = static_cast<float>(exact.sum);
+      if (rounding == MatrixRounding::kCut && std::abs(sum) > std::abs(exact.sum)) sum = std::nextafter(sum, 0.0f);
+      answer.push_back(IsFloating(product.shape.sum) ? std::bit_cast<uint32_t>(sum) : exact.integer);
+    }
+  }
+}
+
+std::vector<uint32_t> Answers(const MatrixShape& shape, MatrixRounding rounding, bool flushes) {
+  std::vector<uint32_t> answer;
+  for (const MatrixProduct& trial : MatrixTrials(shape)) AppendSums(trial, rounding, flushes, answer);
+  return answer;
+}
+
+// The sums row by row, then those that a layout stores, of 16-bit terms in pairs.
+std::vector<uint32_t> GroupAnswer(const MatrixShape& form, MatrixRounding rounding) {
+  std::vector<uint32_t> answer;
+  AppendSums(GroupProduct(form), rounding, false, answer);
+  const size_t count = answer.size(), step = IsFloating(form.sum) ? 2 : 1;
+  for (size_t i = 0; i < count; i += step) {
+    const uint32_t low = StoredBits(form, answer[i]);
+    answer.push_back(step == 1 ? low : low | StoredBits(form, answer[i + 1]) << 16);
+  }
+  return answer;
+}
+
 TEST(JudgeMatricesTest, RoundingIsSeen) {
   for (const MatrixShape& shape : {kHalves, kBrains}) {
     for (const MatrixRounding rounding : {MatrixRounding::kNearest, MatrixRounding::kCut}) {
       for (const bool flushes : {false, true}) {
-        const MatrixVerdict verdict = JudgeMatrices(MatrixAnswers(shape, rounding, flushes), shape);
+        const MatrixVerdict verdict = JudgeMatrices(Answers(shape, rounding, flushes), MatrixTrials(shape));
         EXPECT_EQ(verdict, (MatrixVerdict{rounding, flushes, false}));
       }
     }
@@ -47,21 +80,21 @@ TEST(JudgeMatricesTest, RoundingIsSeen) {
 
 TEST(JudgeMatricesTest, IntegersAreExactOrWrong) {
   for (const MatrixShape& shape : {kSigned, kBytes}) {
-    std::vector<uint32_t> answer = MatrixAnswers(shape, MatrixRounding::kUnmeasured, false);
-    EXPECT_EQ(JudgeMatrices(answer, shape), MatrixVerdict());
+    std::vector<uint32_t> answer = Answers(shape, MatrixRounding::kUnmeasured, false);
+    EXPECT_EQ(JudgeMatrices(answer, MatrixTrials(shape)), MatrixVerdict());
     answer.back() ^= 1;
-    EXPECT_TRUE(JudgeMatrices(answer, shape).wrong);
+    EXPECT_TRUE(JudgeMatrices(answer, MatrixTrials(shape)).wrong);
   }
 }
 
 TEST(JudgeMatricesTest, SumsBeyondTheBoundAreWrong) {
-  std::vector<uint32_t> answer = MatrixAnswers(kHalves, MatrixRounding::kNearest, false);
+  std::vector<uint32_t> answer = Answers(kHalves, MatrixRounding::kNearest, false);
   answer.back() += 3;
-  EXPECT_FALSE(JudgeMatrices(answer, kHalves).wrong);
+  EXPECT_FALSE(JudgeMatrices(answer, MatrixTrials(kHalves)).wrong);
   answer.back() += 1u << 12;
-  EXPECT_TRUE(JudgeMatrices(answer, kHalves).wrong);
+  EXPECT_TRUE(JudgeMatrices(answer, MatrixTrials(kHalves)).wrong);
   answer.back() = 0x7fc00000;
-  EXPECT_TRUE(JudgeMatrices(answer, kHalves).wrong);
+  EXPECT_TRUE(JudgeMatrices(answer, MatrixTrials(kHalves)).wrong);
 }
 
 TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
@@ -94,7 +127,7 @@ TEST(MatrixProbeTest, TextsCompile) {
   facts.matrices_stand_in = false;
   facts.storage16 = facts.storage8 = true;
   for (const MatrixShape& form : GroupForms()) {
-    const auto words = CompiledProbes().matrices(form, facts);
+    const auto words = CompiledProbes().get({ProbeSubject::kMatrices, form}, facts);
     EXPECT_TRUE(words.ok()) << words.status().message();
   }
 }
@@ -138,8 +171,8 @@ TEST(MatrixProbeTest, TheStandInOfWorkgroupsIsRightAndAFaultIsSeen) {
   options.emulate = *ParseEmulation("nvidia,matrices");
   DeviceHooks hooks = AllHooks();
   bool breaks = false;
-  hooks.probes.matrices = [&](const MatrixShape& shape, const DeviceFacts& facts) {
-    KernelKey key = GroupProbeKey(shape, facts);
+  hooks.probes.get = [&](const ProbeSubject& of, const DeviceFacts& facts) {
+    KernelKey key = GroupProbeKey(of.shape, facts);
     if (breaks) key.generated += "#undef RHS_STRIDE\n#define RHS_STRIDE (STEP_COUNT - 8u)\n";
     const auto text = AssembleShader(key, facts, BindingMode::kDescriptors);
     auto words = ShadercCompiler().compile(key, *text, ModuleTarget(facts, BindingMode::kDescriptors));
@@ -183,11 +216,11 @@ TEST(MatrixProbeTest, AFormThatEndedAProcessIsNotAskedAgain) {
   DeviceHooks hooks = AllHooks();
   const MatrixShape form = {kS8, kS32, 64, 16, 32, 64};
   int asked = 0;
-  hooks.probes.matrices = [&](const MatrixShape& shape, const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
+  hooks.probes.get = [&](const ProbeSubject& of, const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
     ++asked;
     std::filesystem::copy(before.path(), during.path(),
                           std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-    const KernelKey key = GroupProbeKey(shape, facts);
+    const KernelKey key = GroupProbeKey(of.shape, facts);
     VXLA_ASSIGN_OR_RETURN(const std::string text, AssembleShader(key, facts, BindingMode::kDescriptors));
     return ShadercCompiler().compile(key, text, ModuleTarget(facts, BindingMode::kDescriptors));
   };

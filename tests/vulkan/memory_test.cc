@@ -69,7 +69,8 @@ TEST_P(MemoryTest, EmptyBuffersHaveAPlace) {
   }
   EXPECT_TRUE(device->Upload({}, **buffer, 0).ok());
   std::byte one[1] = {};
-  EXPECT_THAT(device->Upload(one, **buffer, 0).message(), HasSubstr("1 bytes at 0 lie outside a buffer of 0 bytes"));
+  EXPECT_THAT(device->Upload(one, **buffer, 0).message(),
+              HasSubstr("upload: bytes 0 to 1 lie outside a buffer of 0 bytes"));
 }
 
 TEST_P(MemoryTest, RefusesBuffersOverTheLimits) {

@@ -209,7 +209,7 @@ std::string SummaryOf(const Plan& plan) {
 Status ExplainChoice(const ExplainFlags& flags, const Bundle& bundle, std::string& text, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device));
   const Device& device = client->device();
-  VXLA_ASSIGN_OR_RETURN(const DeviceFacts facts, FactsFor(bundle, device));
+  const DeviceFacts& facts = device.facts();
   const Result<size_t> chosen = ChooseVariant(bundle, facts, device.binding_modes());
   if (!chosen.ok() && chosen.status().code() != StatusCode::kUnsupported) return chosen.status();
   text += fmt::format("\nOn {}\n\n", facts.name);

@@ -28,67 +28,62 @@ std::string ArrayText(const std::string& name, const std::vector<uint32_t>& word
   return text + "\n};\n";
 }
 
-struct MatrixProbe {
-  MatrixShape shape;
-  uint32_t lanes;
-  bool stand_in;
+struct Probe {
+  ProbeSubject of;
+  DeviceFacts facts;
 };
 
 // What NVIDIA's (32 lanes), AMD's (32 and 64) and Intel's GPUs (8 and 16) have of f16 in sums of f32, and all that
 // `--emulate matrices` has.
-std::vector<MatrixProbe> MatrixProbes() {
+void AddMatrixProbes(std::vector<Probe>& probes) {
   using enum ElementType;
-  std::vector<MatrixProbe> probes;
+  const auto add = [&](const MatrixShape& shape, uint32_t lanes, bool stand_in) {
+    DeviceFacts facts = FactsOf(!stand_in, false);
+    facts.spirv_1_6 = !stand_in;
+    facts.matrix_lanes = lanes;
+    facts.matrices_stand_in = stand_in;
+    probes.push_back({{ProbeSubject::kMatrices, shape}, facts});
+  };
   for (const uint32_t lanes : {8u, 16u, 32u, 64u}) {
     for (const MatrixShape& shape :
          {MatrixShape{kF16, kF32, 16, 16, 16}, MatrixShape{kF16, kF32, 16, 8, 16}, MatrixShape{kF16, kF32, 16, 8, 8},
           MatrixShape{kF16, kF32, 8, 8, 16}, MatrixShape{kF16, kF32, 8, 16, 16}})
-      probes.push_back({shape, lanes, false});
+      add(shape, lanes, false);
   }
   for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}})
-    probes.push_back({{term, sum}, 32, true});
+    add({term, sum}, 32, true);
+}
+
+std::vector<Probe> Probes() {
+  std::vector<Probe> probes;
+  for (const auto kind : {ProbeSubject::kQuirks, ProbeSubject::kDivision}) {
+    for (const bool float16 : {false, true}) {
+      for (const bool float64 : {false, true}) probes.push_back({{kind}, FactsOf(float16, float64)});
+    }
+  }
+  AddMatrixProbes(probes);
   return probes;
 }
 
-Result<std::string> MatrixSource() {
-  std::string arrays, table;
-  for (const MatrixProbe& probe : MatrixProbes()) {
-    const MatrixShape& shape = probe.shape;
-    DeviceFacts facts = FactsOf(!probe.stand_in, false);
-    facts.spirv_1_6 = !probe.stand_in;
-    facts.matrix_lanes = probe.lanes;
-    facts.matrices_stand_in = probe.stand_in;
-    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, CompiledProbes().matrices(shape, facts));
-    const std::string types = fmt::format("static_cast<ElementType>({}), static_cast<ElementType>({})",
-                                          static_cast<int>(shape.term), static_cast<int>(shape.sum));
-    const std::string name = fmt::format("kMatrices{}", std::ranges::count(table, '\n'));
-    arrays += ArrayText(name, words);
-    table += fmt::format("    {{{{{}, {}, {}, {}}}, {}, {}, {}}},\n", types, shape.rows, shape.columns, shape.k,
-                         probe.lanes, probe.stand_in, name);
-  }
-  return arrays + "\nconstexpr EmbeddedMatrixProbe kMatrixProbes[] = {\n" + table + "};\n";
-}
-
 Result<std::string> Source() {
-  VXLA_ASSIGN_OR_RETURN(const std::string matrices, MatrixSource());
   std::string arrays, table;
   const ProbeModules modules = CompiledProbes();
-  for (const ProbeKind kind : {ProbeKind::kQuirks, ProbeKind::kDivision}) {
-    const char* name = kind == ProbeKind::kQuirks ? "Quirks" : "Division";
-    for (const bool float16 : {false, true}) {
-      for (const bool float64 : {false, true}) {
-        VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, modules.get(kind, FactsOf(float16, float64)));
-        const std::string array = fmt::format("k{}{}{}", name, float16 ? "F16" : "", float64 ? "F64" : "");
-        arrays += ArrayText(array, words);
-        table += fmt::format("    {{ProbeKind::k{}, {}, {}, {}}},\n", name, float16, float64, array);
-      }
-    }
+  for (const auto& [of, facts] : Probes()) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, modules.get(of, facts));
+    const MatrixShape& shape = of.shape;
+    const std::string name = fmt::format("kWords{}", std::ranges::count(table, '\n'));
+    arrays += ArrayText(name, words);
+    table += fmt::format(
+        "    {{{{static_cast<ProbeSubject::Kind>({}), {{static_cast<ElementType>({}), static_cast<ElementType>({}), "
+        "{}, "
+        "{}, {}}}}}, {}, {}, {}, {}, {}}},\n",
+        static_cast<int>(of.kind), static_cast<int>(shape.term), static_cast<int>(shape.sum), shape.rows, shape.columns,
+        shape.k, facts.float16, facts.float64, facts.matrix_lanes, facts.matrices_stand_in, name);
   }
   return "// Written by tools/embed/embed_probes.cc.\n#include \"backend/vulkan/device/probes/embedded_probes.h\"\n\n"
          "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\n" +
-         arrays + "\nconstexpr EmbeddedProbe kProbes[] = {\n" + table + "};\n" + matrices +
-         "\n}  // namespace\n\nstd::span<const EmbeddedProbe> EmbeddedProbes() { return kProbes; }\n"
-         "std::span<const EmbeddedMatrixProbe> EmbeddedMatrixProbes() { return kMatrixProbes; }\n\n"
+         arrays + "\nconstexpr EmbeddedProbe kProbes[] = {\n" + table +
+         "};\n\n}  // namespace\n\nstd::span<const EmbeddedProbe> EmbeddedProbes() { return kProbes; }\n\n"
          "}  // namespace VXLA_NAMESPACE::vulkan\n";
 }
 

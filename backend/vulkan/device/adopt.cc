@@ -90,10 +90,8 @@ bool IsIdle(Device& device) { return static_cast<VulkanDevice&>(device).queues()
 HostRange WithAddress(Device& device, const HostRange& range) {
   DeviceContext& context = static_cast<VulkanDevice&>(device).context();
   if (range.address != 0 || range.buffer == VK_NULL_HANDLE) return range;
-  auto info = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
-  info.buffer = range.buffer;
   HostRange addressed = range;
-  addressed.address = context.vk().GetBufferDeviceAddress(context.handle(), &info) + range.offset_bytes;
+  addressed.address = context.AddressOf(range.buffer) + range.offset_bytes;
   return addressed;
 }
 
@@ -122,37 +120,32 @@ Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore*
                                                             AtMostOne(signal));
 }
 
-// For debugging, so its functions are not among those that every device has to have.
 Result<std::unique_ptr<FinishMark>> FinishMark::Create(Device& device) {
   std::unique_ptr<FinishMark> mark(new FinishMark(static_cast<VulkanDevice&>(device).shared_context()));
   DeviceContext& context = *mark->context_;
-  const auto load = [&]<typename Function>(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(context.instance().vk().GetDeviceProcAddr(context.handle(), name));
-    return function != nullptr;
-  };
-  Functions& vk = mark->vk_;
-  if (!load("vkCreateEvent", vk.create) || !load("vkDestroyEvent", vk.destroy) ||
-      !load("vkGetEventStatus", vk.status) || !load("vkResetEvent", vk.reset) || !load("vkCmdSetEvent", vk.set))
+  const DeviceTable& vk = context.vk();
+  if (!vk.CreateEvent || !vk.DestroyEvent || !vk.GetEventStatus || !vk.ResetEvent || !vk.CmdSetEvent)
     return Unsupported("the device has no functions for events");
-  VkEventCreateInfo info = {};
-  info.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO;
+  const auto info = MakeVk<VkEventCreateInfo>(VK_STRUCTURE_TYPE_EVENT_CREATE_INFO);
   VXLA_RETURN_IF_ERROR(
-      context.Check(vk.create(context.handle(), &info, context.allocation(), &mark->event_), "vkCreateEvent"));
+      context.Check(vk.CreateEvent(context.handle(), &info, context.allocation(), &mark->event_), "vkCreateEvent"));
   return mark;
 }
 
 FinishMark::~FinishMark() {
-  if (event_ != VK_NULL_HANDLE) vk_.destroy(context_->handle(), event_, context_->allocation());
+  if (event_ != VK_NULL_HANDLE) context_->vk().DestroyEvent(context_->handle(), event_, context_->allocation());
 }
 
 Status FinishMark::Record(VkCommandBuffer commands) {
-  VXLA_RETURN_IF_ERROR(context_->Check(vk_.reset(context_->handle(), event_), "vkResetEvent"));
-  vk_.set(commands, event_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
+  VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().ResetEvent(context_->handle(), event_), "vkResetEvent"));
+  context_->vk().CmdSetEvent(commands, event_, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
   recorded_ = true;
   return OkStatus();
 }
 
-bool FinishMark::IsPending() const { return recorded_ && vk_.status(context_->handle(), event_) == VK_EVENT_RESET; }
+bool FinishMark::IsPending() const {
+  return recorded_ && context_->vk().GetEventStatus(context_->handle(), event_) == VK_EVENT_RESET;
+}
 
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {
   return VulkanCommandBuffer::ForHost(static_cast<VulkanDevice&>(device).shared_context());

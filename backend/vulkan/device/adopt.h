@@ -71,17 +71,9 @@ class FinishMark {
   bool IsPending() const;
 
  private:
-  struct Functions {
-    PFN_vkCreateEvent create = nullptr;
-    PFN_vkDestroyEvent destroy = nullptr;
-    PFN_vkGetEventStatus status = nullptr;
-    PFN_vkResetEvent reset = nullptr;
-    PFN_vkCmdSetEvent set = nullptr;
-  };
   explicit FinishMark(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
 
   std::shared_ptr<DeviceContext> context_;
-  Functions vk_;
   VkEvent event_ = VK_NULL_HANDLE;
   bool recorded_ = false;
 };

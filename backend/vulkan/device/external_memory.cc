@@ -35,25 +35,11 @@ class ExternalBuffer final : public VulkanBuffer {
   VkDeviceMemory allocation_ = VK_NULL_HANDLE;
 };
 
-VkBufferUsageFlags Usage(const DeviceContext& context) {
-  constexpr VkBufferUsageFlags kUsage =
-      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  return kUsage | (context.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
-}
-
 Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs) {
   auto external = MakeVk<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
   external.handleTypes = memory.handle.type;
-  auto info = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-  info.pNext = &external;
-  info.size = size_bytes;
-  info.usage = Usage(*context_);
-  context_->Share(info);
-  const DeviceTable& vk = context_->vk();
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(vk.CreateBuffer(context_->handle(), &info, context_->allocation(), &buffer_), "vkCreateBuffer"));
+  VXLA_RETURN_IF_ERROR(context_->MakeBuffer(size_bytes, BufferUsage(context_->facts()), &external, &buffer_, &needs));
   context_->Name(VK_OBJECT_TYPE_BUFFER, buffer_, "vxla shared memory");
-  vk.GetBufferMemoryRequirements(context_->handle(), buffer_, &needs);
   return OkStatus();
 }
 
@@ -81,12 +67,7 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* chain, bool imp
 }
 
 void ExternalBuffer::Place(uint64_t offset_bytes, uint64_t size_bytes) {
-  uint64_t address = 0;
-  if (context_->facts().buffer_addresses) {
-    auto info = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
-    info.buffer = buffer_;
-    address = context_->vk().GetBufferDeviceAddress(context_->handle(), &info) + offset_bytes;
-  }
+  const uint64_t address = context_->facts().buffer_addresses ? context_->AddressOf(buffer_) + offset_bytes : 0;
   Retarget(buffer_, static_cast<int64_t>(offset_bytes), static_cast<int64_t>(size_bytes), address);
 }
 
@@ -98,7 +79,7 @@ Result<std::shared_ptr<ExternalBuffer>> MakeExternal(Device& device, const Exter
   VXLA_RETURN_IF_ERROR(context.Alive());
   VXLA_RETURN_IF_ERROR(CheckHandleType(context, memory.handle.type));
   auto info = MakeVk<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
-  info.usage = Usage(context);
+  info.usage = BufferUsage(context.facts());
   info.handleType = memory.handle.type;
   auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
   context.instance().vk().GetPhysicalDeviceExternalBufferProperties(context.physical(), &info, &can);
@@ -190,10 +171,9 @@ Result<std::shared_ptr<Buffer>> ImportHostPointer(Device& device, std::byte* mem
   VkMemoryRequirements needs = {};
   VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(size_bytes, needs));
   auto properties = MakeVk<VkMemoryHostPointerPropertiesEXT>(VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
-  const auto get = reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
-      context.instance().vk().GetDeviceProcAddr(context.handle(), "vkGetMemoryHostPointerPropertiesEXT"));
-  VXLA_RETURN_IF_ERROR(context.Check(get(context.handle(), buffer->memory.handle.type, memory, &properties),
-                                     "vkGetMemoryHostPointerPropertiesEXT"));
+  VXLA_RETURN_IF_ERROR(context.Check(
+      context.vk().GetMemoryHostPointerPropertiesEXT(context.handle(), buffer->memory.handle.type, memory, &properties),
+      "vkGetMemoryHostPointerPropertiesEXT"));
   const uint32_t types = needs.memoryTypeBits & properties.memoryTypeBits;
   if (types == 0 || needs.size > size_bytes)
     return Unsupported("device {}: no buffer lies in the host's memory", context.facts().name);

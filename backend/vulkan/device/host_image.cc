@@ -19,10 +19,7 @@ void Transition(const DeviceContext& context, VkCommandBuffer commands, const Ho
   barrier.image = image.image;
   barrier.subresourceRange = {image.aspects.all, image.mip_level, 1, image.volume ? 0 : image.first_layer,
                               image.volume ? 1 : image.layers};
-  auto dependency = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
-  dependency.imageMemoryBarrierCount = 1;
-  dependency.pImageMemoryBarriers = &barrier;
-  PipelineBarrier(context, commands, dependency);
+  PipelineBarrier(context, commands, barrier);
 }
 
 VkBufferImageCopy Region(const HostImage& image, const VulkanBuffer& buffer) {

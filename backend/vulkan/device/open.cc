@@ -1,6 +1,5 @@
 #include "backend/vulkan/device/open.h"
 
-#include "backend/vulkan/device/probes/division.h"
 #include "backend/vulkan/device/probes/matrix_probe.h"
 #include "backend/vulkan/device/probes/probe_text.h"
 #include "backend/vulkan/device/probes/quirks.h"
@@ -14,7 +13,6 @@ DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.compiler = ShadercCompiler();
   hooks.probes = CompiledProbes();
   hooks.probe = ProbeWhole;
-  hooks.measure_division = MeasureDivision;
   return hooks;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/device/commands/synchronization.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -28,33 +27,21 @@ Status CheckFamily(const DeviceContext& context, uint32_t family) {
 
 }  // namespace
 
-Result<TimePoint> TransferOwnership(Device& device, const Buffer& buffer, Ownership half, uint32_t other,
-                                    const Moment& after, const HostSemaphore* semaphore) {
+Result<TimePoint> TransferOwnership(Device& device, Buffer& buffer, Ownership half, uint32_t other, const Moment& after,
+                                    const HostSemaphore* semaphore) {
   auto& vulkan = static_cast<VulkanDevice&>(device);
   DeviceContext& context = vulkan.context();
   VXLA_RETURN_IF_ERROR(CheckFamily(context, other));
   const bool release = half == Ownership::kRelease;
-  const auto& range = static_cast<const VulkanBuffer&>(buffer);
-  auto barrier = MakeVk<VkBufferMemoryBarrier2>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2);
   // All stages, so that it lies between what was waited for and what is signalled, whichever stages those name.
-  barrier.srcStageMask = barrier.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-  (release ? barrier.srcAccessMask : barrier.dstAccessMask) =
-      VK_ACCESS_2_MEMORY_WRITE_BIT | (release ? 0 : VK_ACCESS_2_MEMORY_READ_BIT);
-  // What several families share has no owner among them.
-  const auto& families = context.plan().queue_families;
-  const uint32_t own = families.size() == 1 ? families[0] : VK_QUEUE_FAMILY_IGNORED;
-  barrier.srcQueueFamilyIndex = release ? own : other;
-  barrier.dstQueueFamilyIndex = release ? other : own;
-  barrier.buffer = range.handle();
-  barrier.offset = static_cast<VkDeviceSize>(range.offset_bytes());
-  barrier.size = static_cast<VkDeviceSize>(range.size_bytes());
-  auto dependency = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
-  dependency.bufferMemoryBarrierCount = 1;
-  dependency.pBufferMemoryBarriers = &barrier;
+  auto between = MakeVk<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
+  between.srcStageMask = between.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  between.srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT;
+  between.dstAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_MEMORY_READ_BIT;
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanCommandBuffer> commands,
                         VulkanCommandBuffer::Create(vulkan.shared_context(), 0));
   VXLA_RETURN_IF_ERROR(commands->Begin());
-  PipelineBarrier(context, commands->handle(), dependency);
+  commands->ChangeOwner({&buffer, 0, buffer.size_bytes()}, release, other, between);
   VXLA_RETURN_IF_ERROR(commands->End());
   return vulkan.SubmitOnce(std::move(commands), after, release ? nullptr : semaphore, release ? semaphore : nullptr);
 }

@@ -12,7 +12,7 @@ enum class Ownership : uint8_t { kRelease, kAcquire };
 // VK_QUEUE_FAMILY_EXTERNAL), of a buffer and its contents; the other half is the other side's. It begins once
 // `after` has passed and, acquiring, `semaphore` is signalled, which a release signals at its end (null: none). Returns
 // what the queue reaches then. kInvalidArgument: no such family, or the queue's own.
-Result<TimePoint> TransferOwnership(Device& device, const Buffer& buffer, Ownership half, uint32_t other,
-                                    const Moment& after, const HostSemaphore* semaphore);
+Result<TimePoint> TransferOwnership(Device& device, Buffer& buffer, Ownership half, uint32_t other, const Moment& after,
+                                    const HostSemaphore* semaphore);
 
 }  // namespace VXLA_NAMESPACE::vulkan

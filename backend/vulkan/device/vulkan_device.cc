@@ -51,11 +51,6 @@ Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
   return usable;
 }
 
-void NoteDivision(const DivisionFacts& division, DeviceFacts& facts) {
-  facts.division_f32 = division.f32;
-  facts.division_f64 = division.f64;
-}
-
 size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 
 }  // namespace
@@ -64,7 +59,6 @@ DeviceHooks WithProbes(ProbeModules probes) {
   DeviceHooks hooks;
   hooks.probes = std::move(probes);
   hooks.probe = ProbeWhole;
-  hooks.measure_division = MeasureDivision;
   return hooks;
 }
 
@@ -130,7 +124,6 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->hooks_ = hooks;
   device->modes_ = std::move(modes);
   device->poison_ = options.poison || EnvironmentPoisons();
-  device->probe_ = hooks.probe && Probes(options, device->context_->facts());
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
   MemoryAllocator::Options memory;
@@ -141,7 +134,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
   device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queues_);
   DeviceFacts& found = device->context_->mutable_facts();
-  if (device->probe_) {
+  if (hooks.probe && Probes(options, found)) {
     const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queues_,
                               device->hooks_.probes};
     VXLA_RETURN_IF_ERROR(hooks.probe(tools, *device->disk_, found));
@@ -153,11 +146,6 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   found.max_elements = options.max_elements;
   if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
   if (options.same_bits) PretendLeastDevice(found);
-  // Lowering writes what divides, and asks for what a device's own division is.
-  if (device->probe_ && hooks.source && !options.emulate.division) {
-    VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
-    NoteDivision(division, device->context_->mutable_facts());
-  }
   const DeviceFacts& facts = device->context_->facts();
   for (const BindingMode mode : device->modes_) {
     ShaderSource source = [device = device.get(), mode](const KernelKey& key) {
@@ -206,23 +194,6 @@ Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMod
                                                                       int* compiled, const KernelProgress& progress) {
   VXLA_CHECK(pipelines_[Slot(mode)] != nullptr, "the device was not opened for this binding mode");
   return pipelines_[Slot(mode)]->Get(keys, compiled, progress);
-}
-
-Result<DivisionFacts> VulkanDevice::Division() const {
-  const std::lock_guard lock(division_mutex_);
-  if (!division_.has_value()) {
-    VXLA_ASSIGN_OR_RETURN(division_,
-                          hooks_.measure_division({context_, allocator_, layouts_, *queues_, hooks_.probes}, *disk_));
-  }
-  return *division_;
-}
-
-Result<DeviceFacts> VulkanDevice::MeasuredFacts() const {
-  DeviceFacts measured = facts();
-  if (!probe_ || measured.division_f32 != DeviceFacts::Division::kUnmeasured) return measured;
-  VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
-  NoteDivision(division, measured);
-  return measured;
 }
 
 Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey& key) const {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "backend/vulkan/device/commands/transfer.h"
 #include "backend/vulkan/device/handles/shared_signal.h"
 #include "backend/vulkan/device/open.h"
-#include "backend/vulkan/device/probes/division.h"
 #include "backend/vulkan/device/probes/probe.h"
 #include "backend/vulkan/shader/pipeline_cache.h"
 
@@ -26,12 +24,10 @@ struct DeviceHooks {
   // With the user's kernels; may be empty.
   std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&)> lowering;
   ModuleCompiler compiler = {};
-  // What the next two run.
+  // What the next one runs.
   ProbeModules probes = {};
   // Asks the device how it computes and notes it in the facts.
   std::function<Status(const ProbeTools&, DiskCache&, DeviceFacts&)> probe = nullptr;
-  // Whether the device's own division is right. Where there are sources, it is asked when the device is opened.
-  std::function<Result<DivisionFacts>(const ProbeTools&, DiskCache&)> measure_division = nullptr;
 };
 
 // A library's without the compiler: these probes and no more.
@@ -59,7 +55,6 @@ class VulkanDevice final : public Device {
   ~VulkanDevice() override;
 
   const DeviceFacts& facts() const override { return context_->facts(); }
-  Result<DeviceFacts> MeasuredFacts() const override;
   std::span<const BindingMode> binding_modes() const override { return modes_; }
   const Lowering& lowering(BindingMode mode) const override;
   std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override;
@@ -102,9 +97,6 @@ class VulkanDevice final : public Device {
  private:
   VulkanDevice() = default;
 
-  // Measured once, when first asked for.
-  Result<DivisionFacts> Division() const;
-
   // In the order of construction; destruction runs backwards.
   std::shared_ptr<DeviceContext> context_;
   std::shared_ptr<DiskCache> disk_;
@@ -124,9 +116,6 @@ class VulkanDevice final : public Device {
   DeviceHooks hooks_;
   std::vector<BindingMode> modes_;
   bool poison_ = false;
-  bool probe_ = true;
-  mutable std::mutex division_mutex_;
-  mutable std::optional<DivisionFacts> division_;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

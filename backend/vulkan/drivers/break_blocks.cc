@@ -1,7 +1,6 @@
 #include "backend/vulkan/drivers/break_blocks.h"
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,75 +11,21 @@ namespace {
 
 using namespace spirv;
 
-constexpr uint32_t kNever = 0xffffffffu;
-
-// An input that numbers invocations or workgroups, which are never so many that it is kNever.
-struct Index {
-  uint32_t variable = 0, vector_type = 0, uint_type = 0, bool_type = 0;
-};
-
-bool NumbersInvocations(uint32_t built_in) {
-  return built_in >= BuiltInWorkgroupId && built_in <= BuiltInGlobalInvocationId;
-}
+constexpr uint32_t kNever = 0xffffffffu;  // workgroups are never so many
 
 class Breaker {
  public:
-  Breaker(const Words& words, size_t most) : words_(words), module_(words), most_(std::max<size_t>(most, 1)) {}
+  Breaker(const Words& words, size_t most) : module_(words), most_(std::max<size_t>(most, 1)) {}
 
   Words Run() {
-    const auto index = FindIndex();
-    if (!index || !AnyIsLong()) return words_;
-    index_ = *index;
-    const uint32_t never = module_.ids.Fresh();
-    if (index_.bool_type == 0) index_.bool_type = module_.Declare(Make(OpTypeBool, {module_.ids.Fresh()}));
-    module_.Declare(Make(OpConstant, {index_.uint_type, never, kNever}));
-    return module_.Run([&](std::vector<Block> blocks, uint32_t function) {
-      return entries_.contains(function) ? Broken(blocks, never) : blocks;
+    return module_.Run([&](std::vector<Block> blocks, uint32_t) {
+      const bool any_is_long = std::ranges::any_of(blocks, [&](const Block& each) { return IsLong(each); });
+      return any_is_long ? Broken(blocks) : blocks;
     });
   }
 
  private:
-  std::optional<Index> FindIndex() {
-    std::unordered_map<uint32_t, uint32_t> built_in, pointee;
-    Index index;
-    for (const Instruction& instruction : module_.declarations) {
-      const Words& w = instruction.words;
-      switch (instruction.op()) {
-        case OpEntryPoint:
-          entries_.insert(w[2]);
-          break;
-        case OpDecorate:
-          if (w[2] == DecorationBuiltIn) built_in[w[1]] = w[3];
-          break;
-        case OpTypeBool:
-          index.bool_type = w[1];
-          break;
-        case OpTypeInt:
-          if (w[2] == 32 && w[3] == 0) index.uint_type = w[1];
-          break;
-        case OpTypePointer:
-          pointee[w[1]] = w[3];
-          break;
-        case OpVariable:
-          if (w[3] != StorageClassInput || !built_in.contains(w[2]) || !NumbersInvocations(built_in[w[2]])) break;
-          index.variable = w[2];
-          index.vector_type = pointee[w[1]];
-          break;
-        default:
-          break;
-      }
-    }
-    return index.variable != 0 && index.uint_type != 0 ? std::optional(index) : std::nullopt;
-  }
-
-  bool AnyIsLong() const {
-    size_t length = 0, longest = 0;
-    for (const Instruction& instruction : module_.functions) {
-      length = instruction.op() == OpLabel || instruction.op() == OpFunctionEnd ? 0 : length + 1;
-      longest = std::max(longest, length);
-    }
-    return longest > 2 * most_;
-  }
+  bool IsLong(const Block& block) const { return block.body.size() > 2 * most_; }
 
   // The blocks' labels that a loop begins or continues at: their last block must stay theirs.
   static std::unordered_set<uint32_t> LabelsOfLoops(const std::vector<Block>& blocks) {
@@ -93,14 +38,14 @@ class Breaker {
     return labels;
   }
 
-  std::vector<Block> Broken(std::vector<Block>& blocks, uint32_t never) {
+  std::vector<Block> Broken(std::vector<Block>& blocks) {
     const std::unordered_set<uint32_t> loops = LabelsOfLoops(blocks);
     std::unordered_map<uint32_t, uint32_t> last_of;  // a block's label, and that of its last part
-    const uint32_t again = InsertCondition(blocks[0], never);
+    const uint32_t again = InsertCondition(blocks[0]);
     std::vector<Block> broken;
     for (Block& block : blocks) {
       const uint32_t label = block.label;
-      if (loops.contains(label) || block.body.size() <= 2 * most_) {
+      if (loops.contains(label) || !IsLong(block)) {
         broken.push_back(std::move(block));
       } else {
         Break(block, again, &broken);
@@ -123,13 +68,13 @@ class Breaker {
     return at;
   }
 
-  uint32_t InsertCondition(Block& entry, uint32_t never) {
-    const uint32_t vector = module_.ids.Fresh(), number = module_.ids.Fresh(), again = module_.ids.Fresh();
-    const Instruction condition[] = {Make(OpLoad, {index_.vector_type, vector, index_.variable}),
-                                     Make(OpCompositeExtract, {index_.uint_type, number, vector, 0}),
-                                     Make(OpIEqual, {index_.bool_type, again, number, never})};
-    entry.body.insert(entry.body.begin() + static_cast<std::ptrdiff_t>(FirstBehindVariables(entry)),
-                      std::begin(condition), std::end(condition));
+  uint32_t InsertCondition(Block& entry) {
+    Instructions condition;
+    const uint32_t number = module_.LoadWorkgroup(0, &condition), again = module_.ids.Fresh();
+    condition.push_back(
+        Make(OpIEqual, {module_.Type(OpTypeBool, {}), again, number, module_.ConstantOf(module_.Unsigned(), kNever)}));
+    entry.body.insert(entry.body.begin() + static_cast<std::ptrdiff_t>(FirstBehindVariables(entry)), condition.begin(),
+                      condition.end());
     return again;
   }
 
@@ -163,11 +108,8 @@ class Breaker {
     take(ending, body.size());
   }
 
-  const Words& words_;
   Module module_;
   const size_t most_;
-  Index index_;
-  std::unordered_set<uint32_t> entries_;
 };
 
 }  // namespace

@@ -14,13 +14,13 @@ using namespace spirv;
 
 // What is known of the whole module.
 struct ModuleFacts {
-  std::unordered_map<uint32_t, uint32_t> storage_class;  // of pointer types
-  std::unordered_map<uint32_t, uint32_t> type_of;        // of values
-  std::unordered_set<uint32_t> pure_functions;           // they touch nothing but locals and read what is always there
+  const Module& module;
+  std::unordered_map<uint32_t, uint32_t> type_of = {};  // of values
+  std::unordered_set<uint32_t> pure_functions = {};     // they touch nothing but locals and read what is always there
   // Below SPIR-V 1.4: the types that are selected member by member, each with the types of its members; and the type of
   // the conditions by which a vector's type is selected.
-  std::unordered_map<uint32_t, std::vector<uint32_t>> members;
-  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> conditions;  // with how many there are
+  std::unordered_map<uint32_t, std::vector<uint32_t>> members = {};
+  std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> conditions = {};  // with how many there are
 };
 
 class FunctionFlattener {
@@ -36,9 +36,8 @@ class FunctionFlattener {
 
   uint32_t ClassOf(uint32_t pointer) const {
     const auto type = types_.find(pointer);
-    if (type == types_.end()) return ~0u;
-    const auto it = facts_.storage_class.find(type->second);
-    return it == facts_.storage_class.end() ? ~0u : it->second;
+    if (type == types_.end() || facts_.module.KindOf(type->second) != OpTypePointer) return ~0u;
+    return facts_.module.DeclarationOf(type->second).words[2];
   }
 
   // Whether an instruction can run where it would not have, but for its stores to locals.
@@ -173,10 +172,6 @@ class FunctionFlattener {
     }
     out->push_back(std::move(whole));
   }
-  static void AddOperand(Instruction& instruction, uint32_t id) {
-    instruction.words.push_back(id);
-    instruction.words[0] += 1u << 16;
-  }
 
   // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a
   // variable that was made here is no such thing.)
@@ -250,29 +245,20 @@ std::vector<uint32_t> MembersOf(const Module& module, const Words& type) {
 // What selections take before SPIR-V 1.4.
 void ReadComposites(Module& module, ModuleFacts* facts) {
   std::vector<std::pair<uint32_t, uint32_t>> vectors;
-  std::unordered_map<uint32_t, uint32_t> conditions;  // by how many there are
-  uint32_t truth = 0;
   for (const Instruction& each : module.declarations) {
     const Words& w = each.words;
-    if (each.op() == OpTypeBool) truth = w[1];
     if (each.op() == OpTypeVector) vectors.emplace_back(w[1], w[3]);
-    if (each.op() == OpTypeVector && w[2] == truth) conditions[w[3]] = w[1];
     if (std::vector<uint32_t> members = MembersOf(module, w); !members.empty())
       facts->members[w[1]] = std::move(members);
   }
-  if (truth == 0) return;  // no branch either
-  for (const auto& [type, count] : vectors) {
-    uint32_t& known = conditions[count];
-    if (known == 0) known = module.Declare(Make(OpTypeVector, {module.ids.Fresh(), truth, count}));
-    facts->conditions[type] = {known, count};
-  }
+  for (const auto& [type, count] : vectors)
+    facts->conditions[type] = {module.Type(OpTypeVector, {module.Type(OpTypeBool, {}), count}), count};
 }
 
 void ReadFacts(const Module& module, ModuleFacts* facts) {
   for (const Instruction& each : module.declarations) {
     const uint32_t op = each.op();
     const Words& w = each.words;
-    if (op == OpTypePointer) facts->storage_class[w[1]] = w[2];
     const bool value = op == OpUndef || (op >= kFirstConstant && op <= kLastConstant) || op == OpVariable;
     if (value && w.size() > 2) facts->type_of[w[2]] = w[1];
   }
@@ -312,7 +298,7 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
 
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words, size_t most_in_side) {
   Module module(words);
-  ModuleFacts facts;
+  ModuleFacts facts{module};
   ReadFacts(module, &facts);
   if (module.version() < kVersion14) ReadComposites(module, &facts);
   FindPureFunctions(module.functions, &facts);

@@ -18,7 +18,10 @@ using namespace spirv;
 class LateFolds {
  public:
   explicit LateFolds(const Words& words) : module_(words) {
-    for (const Instruction& each : module_.declarations) Declare(each);
+    for (const Instruction& each : module_.declarations) {
+      const bool truth = each.op() == OpConstantTrue;
+      if (truth || each.op() == OpConstantFalse) truths_[each.words[2]] = truth;
+    }
     known_ = true;
     for (Instruction& each : module_.functions) {
       if (IsFrame(each)) continue;
@@ -66,13 +69,6 @@ class LateFolds {
     folded->assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
   }
 
-  void Declare(const Instruction& each) {
-    const Words& w = each.words;
-    if (each.op() == OpConstantTrue || each.op() == OpConstantFalse) truths_[w[2]] = each.op() == OpConstantTrue;
-    if (each.op() == OpConstantTrue || each.op() == OpConstantFalse) bool_ = w[1];
-    if (each.op() == OpTypeBool) bool_ = w[1];
-  }
-
   uint32_t Of(uint32_t id) const {
     const auto it = same_.find(id);
     return it == same_.end() ? id : it->second;
@@ -104,7 +100,7 @@ class LateFolds {
 
   void Fold(Instruction& each, Instructions* before) {
     const uint32_t op = each.op();
-    if (op == OpSelect && each.words[1] == bool_) FoldChoice(each);
+    if (op == OpSelect && module_.KindOf(each.words[1]) == OpTypeBool) FoldChoice(each);
     if (each.op() == OpLogicalOr || each.op() == OpLogicalAnd) FoldTruth(each);
     if (op == OpUGreaterThan || op == OpUGreaterThanEqual) FoldLarger(each);
     const bool integral = op == OpIAdd || op == OpISub || op == OpIMul || op == OpShiftLeftLogical;
@@ -210,7 +206,6 @@ class LateFolds {
 
   Module module_;
   bool known_ = false;  // all operands are
-  uint32_t bool_ = 0;
   std::unordered_map<uint32_t, bool> truths_;
   std::unordered_map<uint32_t, size_t> uses_;
   std::unordered_map<uint32_t, Instruction> made_;  // what has been read or written so far

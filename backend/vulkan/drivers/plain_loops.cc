@@ -12,75 +12,6 @@ namespace {
 
 using namespace spirv;
 
-// Types of numbers and truth values, and pointers to such in functions. Those that are missing are added.
-class Types {
- public:
-  explicit Types(Module& module) : module_(module) {
-    for (const Instruction& instruction : module.declarations) {
-      const Words& w = instruction.words;
-      const uint32_t op = instruction.op();
-      if (op >= OpTypeBool && op <= OpTypeVector) values_.insert(w[1]);
-      if (op == OpTypePointer)
-        pointers_.emplace(std::pair(w[2], w[3]), w[1]), pointees_.emplace(w[1], std::pair(w[2], w[3]));
-      if (op == OpTypeStruct) members_.emplace(w[1], Words(w.begin() + 2, w.end()));
-      if (op == OpTypeInt && w[2] == 32) integers_.emplace(w[1], w[3] != 0);
-      if (op == OpTypeVector) vectors_.emplace(std::pair(w[2], w[3]), w[1]);
-      if (op == OpDecorate && w[2] == DecorationBuiltIn && w[3] == BuiltInWorkgroupId) workgroup_ = w[1];
-      if (op == OpVariable) variables_.emplace(w[2], w[1]);
-    }
-  }
-  // A pointer to the member of a buffer that a constant names, or 0.
-  uint32_t PointerToMember(uint32_t buffer, uint32_t index) {
-    const auto variable = variables_.find(buffer);
-    const auto constant = module_.Value(index);
-    if (variable == variables_.end() || !constant) return 0;
-    const auto [storage_class, pointee] = pointees_.at(variable->second);
-    const auto members = members_.find(pointee);
-    if (storage_class != StorageClassStorageBuffer || members == members_.end()) return 0;
-    return PointerTo(members->second.at(*constant), storage_class);
-  }
-  bool IsValue(uint32_t type) const { return values_.contains(type); }
-  bool IsUnsigned(uint32_t type) const { return !integers_.at(type); }
-  uint32_t Unsigned() {
-    const auto it = std::ranges::find(integers_, false, [](const auto& each) { return each.second; });
-    if (it != integers_.end()) return it->first;
-    return integers_.emplace(module_.Declare(Make(OpTypeInt, {module_.ids.Fresh(), 32, 0})), false).first->first;
-  }
-  // The variable in which a workgroup finds its number.
-  uint32_t Workgroup() {
-    if (workgroup_ != 0) return workgroup_;
-    uint32_t& vector = vectors_[{Unsigned(), 3u}];
-    if (vector == 0) vector = module_.Declare(Make(OpTypeVector, {module_.ids.Fresh(), Unsigned(), 3}));
-    workgroup_ = module_.Declare(
-        Make(OpVariable, {PointerTo(vector, StorageClassInput), module_.ids.Fresh(), StorageClassInput}));
-    for (Instruction& each : module_.declarations) {
-      if (each.op() != OpEntryPoint) continue;
-      each.words.push_back(workgroup_);
-      each.words[0] += 1u << 16;
-    }
-    // In front of the first decoration; a kernel has some.
-    module_.declarations.insert(std::ranges::find(module_.declarations, uint32_t{OpDecorate}, &Instruction::op),
-                                Make(OpDecorate, {workgroup_, DecorationBuiltIn, BuiltInWorkgroupId}));
-    return workgroup_;
-  }
-  uint32_t PointerTo(uint32_t type, uint32_t storage_class) {
-    uint32_t& pointer = pointers_[{storage_class, type}];
-    if (pointer == 0) pointer = module_.Declare(Make(OpTypePointer, {module_.ids.Fresh(), storage_class, type}));
-    return pointer;
-  }
-
- private:
-  Module& module_;
-  std::set<uint32_t> values_;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> pointers_;
-  std::map<uint32_t, std::pair<uint32_t, uint32_t>> pointees_;
-  std::map<uint32_t, Words> members_;
-  std::map<uint32_t, uint32_t> variables_;                     // their types
-  std::map<uint32_t, bool> integers_;                          // types of 32 bits; whether they have a sign
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> vectors_;  // by component and length
-  uint32_t workgroup_ = 0;
-};
-
 // The comparison of integers that is true where this one is false.
 uint32_t OppositeOf(uint32_t op) {
   constexpr std::pair<uint32_t, uint32_t> kOpposites[] = {{OpIEqual, OpINotEqual},
@@ -97,8 +28,8 @@ uint32_t OppositeOf(uint32_t op) {
 
 class FunctionLoops {
  public:
-  FunctionLoops(std::vector<Block> blocks, Types& types, Module& module, LoopForm form)
-      : blocks_(std::move(blocks)), types_(types), module_(module), form_(form) {}
+  FunctionLoops(std::vector<Block> blocks, Module& module, LoopForm form)
+      : blocks_(std::move(blocks)), module_(module), form_(form) {}
 
   std::vector<Block> Run() {
     EndEarly();
@@ -202,6 +133,22 @@ class FunctionLoops {
     }
   }
 
+  // A pointer to the member of a buffer that a constant names, or 0.
+  uint32_t PointerToMember(uint32_t buffer, uint32_t index) {
+    const auto variable = std::ranges::find_if(module_.declarations, [&](const Instruction& each) {
+      return each.op() == OpVariable && each.words[2] == buffer && each.words[3] == StorageClassStorageBuffer;
+    });
+    const auto constant = module_.Value(index);
+    if (variable == module_.declarations.end() || !constant) return 0;
+    const uint32_t type = module_.DeclarationOf(variable->words[1]).words[3];
+    if (module_.KindOf(type) != OpTypeStruct) return 0;
+    return module_.PointerTo(module_.DeclarationOf(type).words.at(2 + *constant), StorageClassStorageBuffer);
+  }
+  bool IsValue(uint32_t type) const {
+    const uint32_t op = module_.KindOf(type);
+    return op >= OpTypeBool && op <= OpTypeVector;
+  }
+
   // The way to a member of a buffer that several ways lead through.
   void FindBuffersOnce() {
     std::map<std::pair<uint32_t, uint32_t>, std::vector<Instruction*>> ways;
@@ -213,7 +160,7 @@ class FunctionLoops {
     }
     Instructions found;
     for (auto& [member, from] : ways) {
-      const uint32_t pointer = from.size() > 1 ? types_.PointerToMember(member.first, member.second) : 0;
+      const uint32_t pointer = from.size() > 1 ? PointerToMember(member.first, member.second) : 0;
       if (pointer == 0) continue;
       const uint32_t array = module_.ids.Fresh();
       found.push_back(Make(OpAccessChain, {pointer, array, member.first, member.second}));
@@ -221,7 +168,7 @@ class FunctionLoops {
         Words& w = way->words;
         w[3] = array;
         w.erase(w.begin() + 4);
-        w[0] -= 1u << 16;
+        w[0] -= kOneWord;
       }
     }
     Instructions& body = blocks_[0].body;
@@ -243,17 +190,14 @@ class FunctionLoops {
   // A constant, as the sum with a zero of which no driver knows that it is one: the first bit of a workgroup's number.
   uint32_t Hidden(uint32_t constant) {
     if (const auto it = hidden_.find(constant); it != hidden_.end()) return it->second;
-    const uint32_t number = types_.Unsigned(), type = module_.TypeOf(constant);
+    const uint32_t number = module_.Unsigned(), type = module_.TypeOf(constant);
     if (zero_ == 0) {
-      const uint32_t pointer = module_.ids.Fresh(), value = module_.ids.Fresh();
-      starts_.push_back(Make(OpAccessChain, {types_.PointerTo(number, StorageClassInput), pointer, types_.Workgroup(),
-                                             module_.ConstantOf(number, 2)}));
-      starts_.push_back(Make(OpLoad, {number, value, pointer}));
+      const uint32_t value = module_.LoadWorkgroup(2, &starts_);
       zero_ = module_.ids.Fresh();
       starts_.push_back(Make(OpShiftRightLogical, {number, zero_, value, module_.ConstantOf(number, 31)}));
     }
     uint32_t sum = zero_;
-    if (!types_.IsUnsigned(type)) starts_.push_back(Make(OpBitcast, {type, sum = module_.ids.Fresh(), zero_}));
+    if (type != number) starts_.push_back(Make(OpBitcast, {type, sum = module_.ids.Fresh(), zero_}));
     if (module_.Value(constant) != 0u) {
       const uint32_t added = module_.ids.Fresh();
       starts_.push_back(Make(OpIAdd, {type, added, sum, constant}));
@@ -334,13 +278,13 @@ class FunctionLoops {
         continue;
       }
       VisitOrigins(instruction, [&](uint32_t& origin) { origin = origin == was ? from : origin; });
-      if (w.size() != 7 || !types_.IsValue(w[1])) {
+      if (w.size() != 7 || !IsValue(w[1])) {
         kept.push_back(std::move(instruction));
         continue;
       }
       const uint32_t variable = module_.ids.Fresh();
       variables_.push_back(
-          Make(OpVariable, {types_.PointerTo(w[1], StorageClassFunction), variable, StorageClassFunction}));
+          Make(OpVariable, {module_.PointerTo(w[1], StorageClassFunction), variable, StorageClassFunction}));
       for (size_t i = 3; i < 7; i += 2)
         stores.emplace_back(w[i + 1] == from ? last : At(w[i + 1]), Make(OpStore, {variable, w[i]}));
       loads.push_back(Make(OpLoad, {w[1], w[2], variable}));
@@ -353,7 +297,6 @@ class FunctionLoops {
   }
 
   std::vector<Block> blocks_;
-  Types& types_;
   Module& module_;
   LoopForm form_;
   Instructions variables_;
@@ -366,9 +309,8 @@ class FunctionLoops {
 
 std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, LoopForm form) {
   Module module(words);
-  Types types(module);
   return module.Run(
-      [&](std::vector<Block> blocks, uint32_t) { return FunctionLoops(std::move(blocks), types, module, form).Run(); });
+      [&](std::vector<Block> blocks, uint32_t) { return FunctionLoops(std::move(blocks), module, form).Run(); });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -114,9 +114,6 @@ class Forwarder {
   void Forward(std::vector<Block>& blocks) {
     const Dominators dominators(blocks);
     std::unordered_map<uint32_t, uint32_t> same;  // results of loads, as the value that they load
-    auto resolve = [&](uint32_t& id) {
-      for (auto it = same.find(id); it != same.end(); it = same.find(id)) id = it->second;
-    };
     for (size_t b = 0; b < blocks.size(); ++b) {
       std::unordered_map<uint32_t, uint32_t> held;  // by variable, in this block
       std::erase_if(blocks[b].body, [&](const Instruction& each) {
@@ -135,9 +132,7 @@ class Forwarder {
         return true;
       });
     }
-    for (Block& block : blocks) {
-      for (Instruction& each : block.body) VisitOperands(each, resolve);
-    }
+    ReadAs(same, &blocks);
   }
 
   // What nothing reads: stores to variables that are not loaded, and what is computed, from the end on.

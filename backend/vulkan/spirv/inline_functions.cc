@@ -13,9 +13,8 @@ namespace {
 using namespace spirv;
 
 struct Function {
-  Instruction head, end;
+  Instructions head;  // what stands before its blocks: itself and its parameters
   std::vector<uint32_t> parameters;
-  Instructions parameter_instructions;
   std::vector<Block> blocks;
   bool known = true;    // every instruction is one whose operands are known here
   bool copied = false;  // its blocks may stand where it is called
@@ -31,7 +30,7 @@ class Inliner {
     DropUncalled();
     Instructions left;
     for (const Function& function : functions_) {
-      if (!gone_.contains(function.head.words[2])) AppendFunction(function, &left);
+      if (!gone_.contains(function.head[0].words[2])) AppendFunction(function, &left);
     }
     return module_.With(left, [&](uint32_t id) { return gone_.contains(id); });
   }
@@ -39,23 +38,20 @@ class Inliner {
  private:
   void Split(const Instructions& instructions) {
     Function* current = nullptr;
-    for (const Instruction& instruction : instructions) {
-      const uint32_t op = instruction.op();
-      if (op == OpFunction) {
+    for (size_t at = 0; at < instructions.size();) {
+      const Instruction& instruction = instructions[at];
+      if (instruction.op() == OpLabel) {
+        current->blocks = TakeBlocks(instructions, &at);
+        Classify(*current);
+        continue;
+      }
+      if (instruction.op() == OpFunction) {
         index_of_[instruction.words[2]] = functions_.size();
         current = &functions_.emplace_back();
-        current->head = instruction;
-      } else if (op == OpFunctionEnd) {
-        current->end = instruction;
-        Classify(*current);
-      } else if (op == OpFunctionParameter) {
-        current->parameters.push_back(instruction.words[2]);
-        current->parameter_instructions.push_back(instruction);
-      } else if (op == OpLabel) {
-        current->blocks.push_back({instruction.words[1], {}});
-      } else if (!current->blocks.empty()) {
-        current->blocks.back().body.push_back(instruction);
       }
+      if (instruction.op() == OpFunctionParameter) current->parameters.push_back(instruction.words[2]);
+      if (instruction.op() != OpFunctionEnd) current->head.push_back(instruction);
+      ++at;
     }
   }
 
@@ -110,7 +106,7 @@ class Inliner {
     FollowEnds(function, caller.ends);
     Block& entry = function.blocks[0];
     entry.body.insert(entry.body.begin(), caller.variables.begin(), caller.variables.end());
-    Substitute(function, caller.same);
+    ReadAs(caller.same, &function.blocks);
   }
 
   // A function whose calls are being replaced.
@@ -133,41 +129,21 @@ class Inliner {
   void Copy(const Function& callee, const Instruction& call, Caller* caller) {
     std::unordered_map<uint32_t, uint32_t> renamed;
     for (size_t i = 0; i < callee.parameters.size(); ++i) renamed[callee.parameters[i]] = call.words[4 + i];
-    auto rename = [&](uint32_t& id) {
-      if (const auto it = renamed.find(id); it != renamed.end()) id = it->second;
-    };
-    // Loops name values before these stand.
-    for (const Block& block : callee.blocks) {
-      renamed[block.label] = &block == callee.blocks.data() ? caller->blocks.back().label : module_.ids.Fresh();
-      for (const Instruction& original : block.body) {
-        if (HasResult(original.op())) renamed[original.words[2]] = module_.ids.CopyOf(original.words[2]);
-      }
-    }
+    RenameCopies(callee.blocks, &module_.ids, &renamed);  // loops name values before these stand
+    renamed[callee.blocks[0].label] = caller->blocks.back().label;
     for (const Block& block : callee.blocks) {
       if (&block != callee.blocks.data()) caller->blocks.push_back({renamed.at(block.label), {}});
       for (const Instruction& original : block.body) {
         const uint32_t op = original.op();
         if (op == OpReturn) continue;
-        Instruction copy = original;
-        VisitOperands(copy, rename);
-        VisitLabels(copy, rename);
+        Instruction copy = Renamed(original, renamed);
         if (op == OpReturnValue) {
           caller->same[call.words[2]] = copy.words[1];
           continue;
         }
-        if (HasResult(op)) rename(copy.words[2]);
+        if (HasResult(op)) copy.words[2] = renamed.at(copy.words[2]);
         (op == OpVariable ? caller->variables : caller->blocks.back().body).push_back(std::move(copy));
       }
-    }
-  }
-
-  static void Substitute(Function& function, const std::unordered_map<uint32_t, uint32_t>& same) {
-    if (same.empty()) return;
-    auto resolve = [&](uint32_t& id) {
-      for (auto it = same.find(id); it != same.end(); it = same.find(id)) id = it->second;
-    };
-    for (Block& block : function.blocks) {
-      for (Instruction& instruction : block.body) VisitOperands(instruction, resolve);
     }
   }
 
@@ -191,7 +167,7 @@ class Inliner {
     }
     for (size_t i = 0; i < functions_.size(); ++i) {
       if (called[i]) continue;
-      gone_.insert(functions_[i].head.words[2]);
+      gone_.insert(functions_[i].head[0].words[2]);
       gone_.insert(functions_[i].parameters.begin(), functions_[i].parameters.end());
       for (const Block& block : functions_[i].blocks) {
         gone_.insert(block.label);
@@ -203,13 +179,12 @@ class Inliner {
   }
 
   static void AppendFunction(const Function& function, Instructions* out) {
-    out->push_back(function.head);
-    out->insert(out->end(), function.parameter_instructions.begin(), function.parameter_instructions.end());
+    out->insert(out->end(), function.head.begin(), function.head.end());
     for (const Block& block : function.blocks) {
       out->push_back(Make(OpLabel, {block.label}));
       out->insert(out->end(), block.body.begin(), block.body.end());
     }
-    out->push_back(function.end);
+    out->push_back(Make(OpFunctionEnd, {}));
   }
 
   const bool branching_;

@@ -109,9 +109,7 @@ std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
     uint32_t& component = instruction.words[kMatrixComponentWord];
     component = scalars[ScalarOf(constants[component])];
   }
-  const auto first_type = std::ranges::find_if(instructions, [](const Instruction& instruction) {
-    return instruction.op() >= kFirstType && instruction.op() <= kLastType;
-  });
+  const auto first_type = std::ranges::find_if(instructions, [](const Instruction& each) { return IsType(each.op()); });
   instructions.insert(first_type, declarations.begin(), declarations.end());
   return Join(header, instructions);
 }
@@ -145,9 +143,7 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
     const Words& call = calls.at(called).words;
     replaced.insert(called);
     instruction.words[kFunctionWord] = call[kCalledWord];
-    instruction.words.insert(instruction.words.end(),
-                             call.begin() + static_cast<std::ptrdiff_t>(kFirstArgument + kOfElement), call.end());
-    instruction.words[0] = static_cast<uint32_t>(instruction.words.size()) << 16 | kCooperativeMatrixPerElementOp;
+    for (size_t i = kFirstArgument + kOfElement; i < call.size(); ++i) AddOperand(instruction, call[i]);
   }
   std::erase_if(instructions, [&](const Instruction& instruction) {
     return instruction.op() == OpFunctionCall && replaced.contains(instruction.words[2]);

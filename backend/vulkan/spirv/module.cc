@@ -1,5 +1,7 @@
 #include "backend/vulkan/spirv/module.h"
 
+#include <algorithm>
+
 namespace VXLA_NAMESPACE::vulkan::spirv {
 
 Module::Module(const Words& words) : ids(words[kBoundWord]), header_(words.begin(), words.begin() + kHeaderWords) {
@@ -15,6 +17,13 @@ Module::Module(const Words& words) : ids(words[kBoundWord]), header_(words.begin
 
 void Module::Note(const Instruction& declaration) {
   const Words& w = declaration.words;
+  if (declaration.op() == OpDecorate && w[2] == DecorationBuiltIn && w[3] == BuiltInWorkgroupId) workgroup_ = w[1];
+  if (IsType(declaration.op())) {
+    Words named = w;
+    named[1] = 0;
+    types_.try_emplace(std::move(named), w[1]);
+    declarations_of_.emplace(w[1], declaration);
+  }
   if (declaration.op() == OpTypeInt && w[2] == 32) integers_.insert(w[1]);
   if (declaration.op() != OpConstant || !integers_.contains(w[1])) return;
   values_[w[2]] = {w[1], w[3]};
@@ -23,8 +32,7 @@ void Module::Note(const Instruction& declaration) {
 
 uint32_t Module::Declare(Instruction declaration) {
   Note(declaration);
-  const bool is_type = declaration.op() >= kFirstType && declaration.op() <= kLastType;
-  const uint32_t id = declaration.words[is_type ? 1 : 2];
+  const uint32_t id = declaration.words[IsType(declaration.op()) ? 1 : 2];
   declarations.push_back(std::move(declaration));
   declared_.insert(id);
   return id;
@@ -43,6 +51,34 @@ uint32_t Module::TypeOf(uint32_t constant) const {
 uint32_t Module::ConstantOf(uint32_t type, uint32_t value) {
   const auto it = constants_.find({type, value});
   return it != constants_.end() ? it->second : Declare(Make(OpConstant, {type, ids.Fresh(), value}));
+}
+
+uint32_t Module::Type(uint32_t op, std::initializer_list<uint32_t> operands) {
+  Instruction type = Make(op, operands);
+  type.words.insert(type.words.begin() + 1, 0);
+  type.words[0] += kOneWord;
+  if (const auto it = types_.find(type.words); it != types_.end()) return it->second;
+  type.words[1] = ids.Fresh();
+  return Declare(std::move(type));
+}
+
+uint32_t Module::LoadWorkgroup(uint32_t axis, Instructions* to) {
+  const uint32_t number = Unsigned();
+  if (workgroup_ == 0) {
+    const uint32_t pointer = PointerTo(Type(OpTypeVector, {number, 3}), StorageClassInput);
+    workgroup_ = Declare(Make(OpVariable, {pointer, ids.Fresh(), StorageClassInput}));
+    for (Instruction& each : declarations) {
+      if (each.op() == OpEntryPoint) AddOperand(each, workgroup_);
+    }
+    // In front of the first decoration; a kernel has some.
+    declarations.insert(std::ranges::find(declarations, uint32_t{OpDecorate}, &Instruction::op),
+                        Make(OpDecorate, {workgroup_, DecorationBuiltIn, BuiltInWorkgroupId}));
+  }
+  const uint32_t pointer = ids.Fresh(), value = ids.Fresh();
+  to->push_back(
+      Make(OpAccessChain, {PointerTo(number, StorageClassInput), pointer, workgroup_, ConstantOf(number, axis)}));
+  to->push_back(Make(OpLoad, {number, value, pointer}));
+  return value;
 }
 
 Words Module::Run(const Rewrite& rewrite) {
@@ -81,6 +117,35 @@ Words Module::With(const Instructions& rewritten, const std::function<bool(uint3
   ids.Append(declarations, gone, &out);
   for (const Instruction& each : rewritten) spirv::Append(each, &out);
   return out;
+}
+
+void RenameCopies(std::span<const Block> blocks, CopiedIds* ids, std::unordered_map<uint32_t, uint32_t>* renamed) {
+  for (const Block& block : blocks) {
+    (*renamed)[block.label] = ids->Fresh();
+    for (const Instruction& each : block.body) {
+      if (HasResult(each.op())) (*renamed)[each.words[2]] = ids->CopyOf(each.words[2]);
+    }
+  }
+}
+
+Instruction Renamed(Instruction instruction, const std::unordered_map<uint32_t, uint32_t>& renamed) {
+  const auto rename = [&](uint32_t& id) {
+    if (const auto it = renamed.find(id); it != renamed.end()) id = it->second;
+  };
+  VisitOperands(instruction, rename);
+  VisitLabels(instruction, rename);
+  return instruction;
+}
+
+void ReadAs(const std::unordered_map<uint32_t, uint32_t>& same, std::vector<Block>* blocks) {
+  if (same.empty()) return;
+  for (Block& block : *blocks) {
+    for (Instruction& instruction : block.body) {
+      VisitOperands(instruction, [&](uint32_t& id) {
+        for (auto it = same.find(id); it != same.end(); it = same.find(id)) id = it->second;
+      });
+    }
+  }
 }
 
 bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>* variables) {

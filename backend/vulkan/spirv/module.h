@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -73,8 +74,17 @@ class Module {
   std::optional<uint32_t> Value(uint32_t constant) const;
   uint32_t TypeOf(uint32_t constant) const;  // 0: it is none
   uint32_t ConstantOf(uint32_t type, uint32_t value);
-  // Declares what has a result: the id of it.
-  uint32_t Declare(Instruction declaration);
+  // A type of those operands, which is declared where it was not; what declares it, and that one's operation, which is
+  // OpNop where the id is no type of these.
+  uint32_t Type(uint32_t op, std::initializer_list<uint32_t> operands);
+  const Instruction& DeclarationOf(uint32_t type) const { return declarations_of_.at(type); }
+  uint32_t KindOf(uint32_t type) const {
+    return declarations_of_.contains(type) ? DeclarationOf(type).op() : uint32_t{OpNop};
+  }
+  uint32_t Unsigned() { return Type(OpTypeInt, {32, 0}); }
+  uint32_t PointerTo(uint32_t type, uint32_t storage_class) { return Type(OpTypePointer, {storage_class, type}); }
+  // The number of the workgroup on an axis, which an entry point reads by the instructions added.
+  uint32_t LoadWorkgroup(uint32_t axis, Instructions* to);
 
   CopiedIds ids;
   Instructions declarations;  // what stands before the functions
@@ -82,13 +92,24 @@ class Module {
 
  private:
   void Note(const Instruction& declaration);
+  uint32_t Declare(Instruction declaration);  // the id of its result
 
   Words header_;
   std::unordered_set<uint32_t> declared_;                               // by Declare
   std::unordered_set<uint32_t> integers_;                               // types of 32 bits
   std::unordered_map<uint32_t, std::pair<uint32_t, uint32_t>> values_;  // of their constants: type and value
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> constants_;         // by type and value
+  std::map<Words, uint32_t> types_;                                     // by their words, 0 in the place of the id
+  std::unordered_map<uint32_t, Instruction> declarations_of_;           // of types
+  uint32_t workgroup_ = 0;                                              // the input that numbers workgroups
 };
+
+// Gives each label and result of the blocks a new id, as which `renamed` has it; and an instruction with the ids
+// renamed that it names, but for its own.
+void RenameCopies(std::span<const Block> blocks, CopiedIds* ids, std::unordered_map<uint32_t, uint32_t>* renamed);
+Instruction Renamed(Instruction instruction, const std::unordered_map<uint32_t, uint32_t>& renamed);
+// Each value that is another is read as that one, which may itself be another.
+void ReadAs(const std::unordered_map<uint32_t, uint32_t>& same, std::vector<Block>* blocks);
 
 // The function's variables that are only loaded and stored as a whole, of those blocks; false where not all operands
 // are known, or a switch is among them.

@@ -28,8 +28,8 @@ bool IsFusedMultiplyAdd(const std::vector<uint32_t>& words, size_t at, uint32_t 
 
 // The first instruction behind the decorations.
 bool FollowsDecorations(uint32_t op) {
-  return op == OpUndef || (op >= kFirstType && op <= kLastType) || (op >= kFirstConstant && op <= kLastConstant) ||
-         op == OpFunction || op == OpVariable;
+  return op == OpUndef || IsType(op) || (op >= kFirstConstant && op <= kLastConstant) || op == OpFunction ||
+         op == OpVariable;
 }
 
 }  // namespace

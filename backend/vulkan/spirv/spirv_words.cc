@@ -108,6 +108,11 @@ Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands) {
   return instruction;
 }
 
+void AddOperand(Instruction& instruction, uint32_t operand) {
+  instruction.words.push_back(operand);
+  instruction.words[0] += kOneWord;
+}
+
 Instructions Read(const Words& words) {
   Instructions instructions;
   for (size_t at = kHeaderWords; at < words.size();) {

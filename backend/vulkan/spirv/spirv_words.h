@@ -71,6 +71,9 @@ bool IsWholeModule(const Words& words);
 // Whether the module asks for a capability (these instructions come first).
 bool Declares(const Words& words, Capability capability);
 Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands);
+constexpr uint32_t kOneWord = 1u << 16;  // of an instruction's length, in its first word
+void AddOperand(Instruction& instruction, uint32_t operand);
+inline bool IsType(uint32_t op) { return op >= kFirstType && op <= kLastType; }
 Instructions Read(const Words& words);
 // The blocks of the function whose first label stands at `*at`, which moves on to the function's end.
 std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at);

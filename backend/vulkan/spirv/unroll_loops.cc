@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -217,35 +218,25 @@ class Unroller {
   // The blocks of one turn, in which the counter is a constant.
   std::vector<Block> Turn(const std::vector<Block>& blocks, const Loop& loop, uint32_t value) {
     std::unordered_map<uint32_t, uint32_t> renamed;
-    auto rename = [&](uint32_t& id) {
-      if (const auto it = renamed.find(id); it != renamed.end()) id = it->second;
-    };
-    for (size_t b = loop.first; b < loop.end; ++b) {
-      renamed[blocks[b].label] = module_.ids.Fresh();
-      for (const Instruction& each : blocks[b].body) {
-        if (HasResult(each.op()))
-          renamed[each.words[2]] = module_.ids.CopyOf(each.words[2]);  // phis name these earlier
-      }
-    }
+    const std::span copied = std::span(blocks).subspan(loop.first, loop.end - loop.first);
+    RenameCopies(copied, &module_.ids, &renamed);  // phis name values before these stand
     std::vector<Block> turn;
-    for (size_t b = loop.first; b < loop.end; ++b) {
-      turn.push_back({renamed.at(blocks[b].label), {}});
-      for (const Instruction& original : blocks[b].body) {
+    for (const Block& block : copied) {
+      turn.push_back({renamed.at(block.label), {}});
+      for (const Instruction& original : block.body) {
         const uint32_t op = original.op();
         if (op == OpLoad && original.words[3] == loop.counter) {
           renamed[original.words[2]] = module_.ConstantOf(original.words[1], value);
           continue;
         }
-        Instruction copy = original;
-        VisitOperands(copy, rename);
-        VisitLabels(copy, rename);
+        Instruction copy = Renamed(original, renamed);
         if (HasResult(op)) {
           const auto result = module_.IsInteger(copy.words[1]) ? ResultOf(copy, {}) : std::nullopt;
           if (result) {
             renamed[original.words[2]] = module_.ConstantOf(copy.words[1], *result);
             continue;
           }
-          rename(copy.words[2]);
+          copy.words[2] = renamed.at(copy.words[2]);
         }
         Count(copy);
         turn.back().body.push_back(std::move(copy));

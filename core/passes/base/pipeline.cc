@@ -82,6 +82,7 @@ constexpr Pass kFirst[] = {
     {"expand-rng-bit-generators", [](M m, C) -> Result<bool> { return ExpandRngBitGenerators(m); }},
     {"expand-rngs", [](M m, C) -> Result<bool> { return ExpandRngs(m); }},
     {"expand-stochastic-converts", [](M m, C) -> Result<bool> { return ExpandStochasticConverts(m); }},
+    {"widen-linear-algebra", [](M m, C) -> Result<bool> { return WidenLinearAlgebra(m); }},
     {"expand-dots", [](M m, C c) -> Result<bool> { return ExpandDots(m, c.target); }},
     {"split-matrix-scans",
      [](M m, C c) -> Result<bool> {

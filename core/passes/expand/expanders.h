@@ -38,6 +38,9 @@ void OrderRandomNumbers(Module& module);
 // distribution's logarithm and cosine in f64; a uniform number that rounds up to the bound is drawn again in a while.
 bool ExpandRngs(Module& module);
 
+// cholesky and triangular-solve of floats narrower than f32 are computed in f32 and rounded once.
+bool WidenLinearAlgebra(Module& module);
+
 // stochastic-convert becomes integer operations on the number's bits, in the same computations: the same bits on every
 // device, for the same random ones.
 bool ExpandStochasticConverts(Module& module);

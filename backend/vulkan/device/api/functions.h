@@ -41,17 +41,15 @@ namespace VXLA_NAMESPACE::vulkan {
 #define VXLA_FEATURE_DEVICE_FUNCTIONS(F) \
   F(GetBufferDeviceAddress, KHR) F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
 
-#define VXLA_DEBUG_DEVICE_FUNCTIONS(F) \
-  F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT)
+// Present only with VK_EXT_debug_utils, VK_KHR_pipeline_executable_properties, VK_KHR_push_descriptor and
+// VK_EXT_external_memory_host, and those of events, which debugging alone wants; null otherwise.
+#define VXLA_OPTIONAL_DEVICE_FUNCTIONS(F) \
+  F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT) \
+  F(GetPipelineExecutablePropertiesKHR) F(GetPipelineExecutableStatisticsKHR) \
+  F(GetPipelineExecutableInternalRepresentationsKHR) F(CmdPushDescriptorSetKHR) \
+  F(GetMemoryHostPointerPropertiesEXT) \
+  F(CreateEvent) F(DestroyEvent) F(GetEventStatus) F(ResetEvent) F(CmdSetEvent)
 // clang-format on
-
-// Present only with VK_KHR_pipeline_executable_properties; null otherwise.
-#define VXLA_EXECUTABLE_DEVICE_FUNCTIONS(F) \
-  F(GetPipelineExecutablePropertiesKHR)     \
-  F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
-
-// Present only with VK_KHR_push_descriptor; null otherwise.
-#define VXLA_PUSH_DEVICE_FUNCTIONS(F) F(CmdPushDescriptorSetKHR)
 
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
@@ -72,9 +70,7 @@ struct DeviceTable {
   VXLA_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_FEATURE_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
-  VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
-  VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
-  VXLA_PUSH_DEVICE_FUNCTIONS(VXLA_MEMBER)
+  VXLA_OPTIONAL_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER

@@ -104,7 +104,7 @@ Status VulkanCommandBuffer::Recording(const char* what) const {
   return Internal("{}: the command buffer is not being recorded", what);
 }
 
-Status VulkanCommandBuffer::CheckRange(const char* what, const BufferRange& range) const {
+Status CheckRange(const char* what, const BufferRange& range) {
   if (range.buffer == nullptr) return Internal("{}: no buffer", what);
   const int64_t size = range.buffer->size_bytes();
   // Written so that no sum can overflow.
@@ -321,24 +321,22 @@ VkMemoryBarrier2 VulkanCommandBuffer::BarrierBehind() const {
   return barrier;
 }
 
-void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release) {
+void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release, uint32_t other,
+                                      const VkMemoryBarrier2& between) {
   if (Status status = Recording("change of owner"); !status.ok()) return Fail(std::move(status));
+  // What several families share has no owner among them.
   const auto& families = context_->plan().queue_families;
   const uint32_t own = families.size() == 1 ? families[0] : VK_QUEUE_FAMILY_IGNORED;
-  const VkMemoryBarrier2 memory = MemoryBarrier();
   auto barrier = MakeVk<VkBufferMemoryBarrier2>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2);
-  barrier.srcStageMask = memory.srcStageMask;
-  barrier.dstStageMask = memory.dstStageMask;
-  (release ? barrier.srcAccessMask : barrier.dstAccessMask) = release ? memory.srcAccessMask : memory.dstAccessMask;
-  barrier.srcQueueFamilyIndex = release ? own : VK_QUEUE_FAMILY_EXTERNAL;
-  barrier.dstQueueFamilyIndex = release ? VK_QUEUE_FAMILY_EXTERNAL : own;
+  barrier.srcStageMask = between.srcStageMask;
+  barrier.dstStageMask = between.dstStageMask;
+  (release ? barrier.srcAccessMask : barrier.dstAccessMask) = release ? between.srcAccessMask : between.dstAccessMask;
+  barrier.srcQueueFamilyIndex = release ? own : other;
+  barrier.dstQueueFamilyIndex = release ? other : own;
   barrier.buffer = Cast(range).handle();
   barrier.offset = Offset(range);
   barrier.size = static_cast<VkDeviceSize>(range.size_bytes);
-  auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
-  info.bufferMemoryBarrierCount = 1;
-  info.pBufferMemoryBarriers = &barrier;
-  PipelineBarrier(*context_, commands_, info);
+  PipelineBarrier(*context_, commands_, barrier);
 }
 
 void VulkanCommandBuffer::Barrier(bool indirect) {
@@ -350,10 +348,7 @@ void VulkanCommandBuffer::Barrier(bool indirect) {
     barrier.dstStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
     barrier.dstAccessMask |= VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
   }
-  auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
-  info.memoryBarrierCount = 1;
-  info.pMemoryBarriers = &barrier;
-  PipelineBarrier(*context_, commands_, info);
+  PipelineBarrier(*context_, commands_, barrier);
 }
 
 void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
@@ -416,10 +411,7 @@ Status VulkanCommandBuffer::End() {
   VkMemoryBarrier2 barrier = MemoryBarrier();
   barrier.dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT;
   barrier.dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT;
-  auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
-  info.memoryBarrierCount = 1;
-  info.pMemoryBarriers = &barrier;
-  PipelineBarrier(*context_, commands_, info);
+  PipelineBarrier(*context_, commands_, barrier);
   state_ = State::kFresh;
   VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().EndCommandBuffer(commands_), "vkEndCommandBuffer"));
   VXLA_RETURN_IF_ERROR(error_);

@@ -11,6 +11,9 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// Whether the bytes lie in their buffer.
+Status CheckRange(const char* what, const BufferRange& range);
+
 class VulkanCommandBuffer final : public CommandBuffer {
  public:
   static Result<std::unique_ptr<VulkanCommandBuffer>> Create(std::shared_ptr<DeviceContext> context,
@@ -33,14 +36,16 @@ class VulkanCommandBuffer final : public CommandBuffer {
   void Barrier(bool indirect = false) override;
   void Copy(BufferRange source, BufferRange target) override;
   void Fill(BufferRange target, uint32_t word) override;
-  void Release(BufferRange range) override { ChangeOwner(range, /*release=*/true); }
-  void Acquire(BufferRange range) override { ChangeOwner(range, /*release=*/false); }
+  void Release(BufferRange range) override { ChangeOwner(range, true, VK_QUEUE_FAMILY_EXTERNAL, MemoryBarrier()); }
+  void Acquire(BufferRange range) override { ChangeOwner(range, false, VK_QUEUE_FAMILY_EXTERNAL, MemoryBarrier()); }
   void WriteTimestamp(int index) override;
   void BeginLabel(const char* name) override;
   void EndLabel() override;
   Status End() override;
   Result<std::vector<double>> Timestamps() override;
 
+  // Releases the range to another queue family, or acquires it of one: that half of a barrier.
+  void ChangeOwner(const BufferRange& range, bool release, uint32_t other, const VkMemoryBarrier2& between);
   int queue() const { return queue_; }
   VkCommandBuffer handle() const { return commands_; }
   // Not OK unless End() succeeded.
@@ -56,13 +61,11 @@ class VulkanCommandBuffer final : public CommandBuffer {
 
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Recording(const char* what) const;
-  void ChangeOwner(const BufferRange& range, bool release);
   // Between anything there may be: a queue for copies has no stage that computes.
   VkMemoryBarrier2 MemoryBarrier() const;
   // Behind what was recorded since the last barrier alone: waiting for copies that are not there costs AMD's driver a
   // flush of what draws, too.
   VkMemoryBarrier2 BarrierBehind() const;
-  Status CheckRange(const char* what, const BufferRange& range) const;
   Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   // Pipeline and arguments of a dispatch.
   Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);

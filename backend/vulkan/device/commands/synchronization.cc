@@ -1,5 +1,6 @@
 #include "backend/vulkan/device/commands/synchronization.h"
 
+#include <type_traits>
 #include <vector>
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -8,38 +9,39 @@ namespace {
 // Flags of Vulkan 1.0 have the same values in synchronization2, whose new ones lie above the 32nd bit.
 constexpr uint64_t kOld = 0xffffffffu;
 
-void OlderBarrier(const DeviceTable& vk, VkCommandBuffer commands, const VkDependencyInfo& dependency) {
-  // One call has one pair of masks of stages: that of all its barriers together.
-  VkPipelineStageFlags2 from = 0, to = 0;
-  std::vector<VkMemoryBarrier> memory;
-  for (uint32_t i = 0; i < dependency.memoryBarrierCount; ++i) {
-    const VkMemoryBarrier2& barrier = dependency.pMemoryBarriers[i];
-    from |= barrier.srcStageMask, to |= barrier.dstStageMask;
-    auto& older = memory.emplace_back(MakeVk<VkMemoryBarrier>(VK_STRUCTURE_TYPE_MEMORY_BARRIER));
-    older.srcAccessMask = OlderAccesses(barrier.srcAccessMask);
-    older.dstAccessMask = OlderAccesses(barrier.dstAccessMask);
-  }
-  std::vector<VkBufferMemoryBarrier> buffers;
-  for (uint32_t i = 0; i < dependency.bufferMemoryBarrierCount; ++i) {
-    const VkBufferMemoryBarrier2& barrier = dependency.pBufferMemoryBarriers[i];
-    from |= barrier.srcStageMask, to |= barrier.dstStageMask;
-    buffers.push_back({VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER, nullptr, OlderAccesses(barrier.srcAccessMask),
-                       OlderAccesses(barrier.dstAccessMask), barrier.srcQueueFamilyIndex, barrier.dstQueueFamilyIndex,
-                       barrier.buffer, barrier.offset, barrier.size});
-  }
-  std::vector<VkImageMemoryBarrier> images;
-  for (uint32_t i = 0; i < dependency.imageMemoryBarrierCount; ++i) {
-    const VkImageMemoryBarrier2& barrier = dependency.pImageMemoryBarriers[i];
-    from |= barrier.srcStageMask, to |= barrier.dstStageMask;
-    images.push_back({VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER, nullptr, OlderAccesses(barrier.srcAccessMask),
-                      OlderAccesses(barrier.dstAccessMask), barrier.oldLayout, barrier.newLayout,
-                      barrier.srcQueueFamilyIndex, barrier.dstQueueFamilyIndex, barrier.image,
-                      barrier.subresourceRange});
-  }
-  vk.CmdPipelineBarrier(commands, OlderStages(from, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT),
-                        OlderStages(to, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), dependency.dependencyFlags,
-                        static_cast<uint32_t>(memory.size()), memory.data(), static_cast<uint32_t>(buffers.size()),
-                        buffers.data(), static_cast<uint32_t>(images.size()), images.data());
+VkMemoryBarrier Older(const VkMemoryBarrier2& barrier) {
+  return {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, OlderAccesses(barrier.srcAccessMask),
+          OlderAccesses(barrier.dstAccessMask)};
+}
+VkBufferMemoryBarrier Older(const VkBufferMemoryBarrier2& barrier) {
+  return {VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+          nullptr,
+          OlderAccesses(barrier.srcAccessMask),
+          OlderAccesses(barrier.dstAccessMask),
+          barrier.srcQueueFamilyIndex,
+          barrier.dstQueueFamilyIndex,
+          barrier.buffer,
+          barrier.offset,
+          barrier.size};
+}
+VkImageMemoryBarrier Older(const VkImageMemoryBarrier2& barrier) {
+  return {VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+          nullptr,
+          OlderAccesses(barrier.srcAccessMask),
+          OlderAccesses(barrier.dstAccessMask),
+          barrier.oldLayout,
+          barrier.newLayout,
+          barrier.srcQueueFamilyIndex,
+          barrier.dstQueueFamilyIndex,
+          barrier.image,
+          barrier.subresourceRange};
+}
+
+// The barrier, if it is of that kind.
+template <typename Wanted, typename Barrier>
+const Wanted* OrNull(const Barrier* barrier) {
+  if constexpr (std::is_same_v<Wanted, Barrier>) return barrier;
+  return nullptr;
 }
 
 VkResult OlderSubmit(const DeviceTable& vk, VkQueue queue, const VkSubmitInfo2& submission) {
@@ -103,10 +105,31 @@ VkAccessFlags OlderAccesses(VkAccessFlags2 accesses) {
   return older;
 }
 
-void PipelineBarrier(const DeviceContext& context, VkCommandBuffer commands, const VkDependencyInfo& dependency) {
-  if (context.plan().synchronization2) return context.vk().CmdPipelineBarrier2(commands, &dependency);
-  OlderBarrier(context.vk(), commands, dependency);
+template <typename Barrier>
+void PipelineBarrier(const DeviceContext& context, VkCommandBuffer commands, const Barrier& barrier) {
+  constexpr uint32_t memory = std::is_same_v<Barrier, VkMemoryBarrier2>,
+                     buffer = std::is_same_v<Barrier, VkBufferMemoryBarrier2>, image = 1 - memory - buffer;
+  if (context.plan().synchronization2) {
+    const VkDependencyInfo dependency = {VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                         nullptr,
+                                         0,
+                                         memory,
+                                         OrNull<VkMemoryBarrier2>(&barrier),
+                                         buffer,
+                                         OrNull<VkBufferMemoryBarrier2>(&barrier),
+                                         image,
+                                         OrNull<VkImageMemoryBarrier2>(&barrier)};
+    return context.vk().CmdPipelineBarrier2(commands, &dependency);
+  }
+  const auto older = Older(barrier);
+  context.vk().CmdPipelineBarrier(commands, OlderStages(barrier.srcStageMask, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT),
+                                  OlderStages(barrier.dstStageMask, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT), 0, memory,
+                                  OrNull<VkMemoryBarrier>(&older), buffer, OrNull<VkBufferMemoryBarrier>(&older), image,
+                                  OrNull<VkImageMemoryBarrier>(&older));
 }
+template void PipelineBarrier(const DeviceContext&, VkCommandBuffer, const VkMemoryBarrier2&);
+template void PipelineBarrier(const DeviceContext&, VkCommandBuffer, const VkBufferMemoryBarrier2&);
+template void PipelineBarrier(const DeviceContext&, VkCommandBuffer, const VkImageMemoryBarrier2&);
 
 void WriteTimestamp(const DeviceContext& context, VkCommandBuffer commands, VkQueryPool pool, uint32_t query) {
   if (context.plan().synchronization2)

@@ -6,7 +6,9 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-void PipelineBarrier(const DeviceContext& context, VkCommandBuffer commands, const VkDependencyInfo& dependency);
+// One of memory, of a buffer or of an image: a VkMemoryBarrier2, VkBufferMemoryBarrier2 or VkImageMemoryBarrier2.
+template <typename Barrier>
+void PipelineBarrier(const DeviceContext& context, VkCommandBuffer commands, const Barrier& barrier);
 // Behind all that was recorded.
 void WriteTimestamp(const DeviceContext& context, VkCommandBuffer commands, VkQueryPool pool, uint32_t query);
 // The queue's lock is the caller's; a lost device is remembered.

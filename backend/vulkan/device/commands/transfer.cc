@@ -9,15 +9,6 @@ namespace {
 
 constexpr int64_t kStagingBytes = int64_t{8} << 20;
 
-Status CheckBounds(const char* what, const VulkanBuffer& buffer, int64_t offset_bytes, size_t size_bytes) {
-  if (offset_bytes >= 0 && offset_bytes <= buffer.size_bytes() &&
-      size_bytes <= static_cast<uint64_t>(buffer.size_bytes() - offset_bytes)) {
-    return OkStatus();
-  }
-  return Internal("{}: {} bytes at {} lie outside a buffer of {} bytes", what, size_bytes, offset_bytes,
-                  buffer.size_bytes());
-}
-
 }  // namespace
 
 Status Transfer::Prepare(Slots& slots, MemoryKind kind) {
@@ -29,16 +20,12 @@ Status Transfer::Prepare(Slots& slots, MemoryKind kind) {
   return OkStatus();
 }
 
-Status Transfer::Submit(Slot& slot, const Moment& after) {
+Status Transfer::Start(Slot& slot, const Moment& after, const std::function<void(VulkanCommandBuffer&)>& record) {
+  VXLA_RETURN_IF_ERROR(slot.commands->Begin());
+  record(*slot.commands);
+  VXLA_RETURN_IF_ERROR(slot.commands->End());
   VXLA_ASSIGN_OR_RETURN(slot.finished, queues_.Submit(queue_, slot.commands->handle(), after));
   return OkStatus();
-}
-
-Status Transfer::Start(Slot& slot, BufferRange source, BufferRange target, const Moment& after) {
-  VXLA_RETURN_IF_ERROR(slot.commands->Begin());
-  slot.commands->Copy(source, target);
-  VXLA_RETURN_IF_ERROR(slot.commands->End());
-  return Submit(slot, after);
 }
 
 Status Transfer::Finish(Slot& slot) {
@@ -48,7 +35,8 @@ Status Transfer::Finish(Slot& slot) {
 
 Status Transfer::Upload(std::span<const std::byte> source, VulkanBuffer& target, int64_t offset_bytes) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
-  VXLA_RETURN_IF_ERROR(CheckBounds("upload", target, offset_bytes, source.size()));
+  const int64_t total = static_cast<int64_t>(source.size());
+  VXLA_RETURN_IF_ERROR(CheckRange("upload", {&target, offset_bytes, total}));
   if (source.empty()) return OkStatus();
   if (std::byte* mapped = target.mapped(); mapped != nullptr) {
     std::memcpy(mapped + offset_bytes, source.data(), source.size());
@@ -56,14 +44,15 @@ Status Transfer::Upload(std::span<const std::byte> source, VulkanBuffer& target,
   }
   std::lock_guard lock(upload_mutex_);
   VXLA_RETURN_IF_ERROR(Prepare(uploads_, MemoryKind::kUpload));
-  const int64_t total = static_cast<int64_t>(source.size());
   int which = 0;
   for (int64_t done = 0; done < total; which ^= 1) {
     Slot& slot = uploads_[which];
     VXLA_RETURN_IF_ERROR(Finish(slot));
     const int64_t size = std::min(kStagingBytes, total - done);
     std::memcpy(slot.staging->mapped(), source.data() + done, static_cast<size_t>(size));
-    VXLA_RETURN_IF_ERROR(Start(slot, {slot.staging.get(), 0, size}, {&target, offset_bytes + done, size}));
+    VXLA_RETURN_IF_ERROR(Start(slot, {}, [&](VulkanCommandBuffer& commands) {
+      commands.Copy({slot.staging.get(), 0, size}, {&target, offset_bytes + done, size});
+    }));
     done += size;
   }
   const uint64_t last = std::max(uploads_[0].finished.value, uploads_[1].finished.value);
@@ -76,7 +65,8 @@ Status Transfer::Upload(std::span<const std::byte> source, VulkanBuffer& target,
 Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<std::byte> target,
                           const Moment& after) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
-  VXLA_RETURN_IF_ERROR(CheckBounds("download", source, offset_bytes, target.size()));
+  const int64_t total = static_cast<int64_t>(target.size());
+  VXLA_RETURN_IF_ERROR(CheckRange("download", {&source, offset_bytes, total}));
   if (target.empty()) return OkStatus();
   const MemoryChoice& readback = context_->plan().memory[static_cast<int>(MemoryKind::kReadback)];
   if (HostReadsDirectly(source.memory(), readback, target.size())) {
@@ -86,7 +76,6 @@ Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<
   }
   std::lock_guard lock(download_mutex_);
   VXLA_RETURN_IF_ERROR(Prepare(downloads_, MemoryKind::kReadback));
-  const int64_t total = static_cast<int64_t>(target.size());
   auto take = [&](Slot& slot) -> Status {
     if (slot.finished.value == 0) return OkStatus();
     VXLA_RETURN_IF_ERROR(Finish(slot));
@@ -99,8 +88,9 @@ Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<
     VXLA_RETURN_IF_ERROR(take(slot));
     slot.offset_bytes = done;
     slot.size_bytes = std::min(kStagingBytes, total - done);
-    VXLA_RETURN_IF_ERROR(
-        Start(slot, {&source, offset_bytes + done, slot.size_bytes}, {slot.staging.get(), 0, slot.size_bytes}, after));
+    VXLA_RETURN_IF_ERROR(Start(slot, after, [&](VulkanCommandBuffer& commands) {
+      commands.Copy({&source, offset_bytes + done, slot.size_bytes}, {slot.staging.get(), 0, slot.size_bytes});
+    }));
     done += slot.size_bytes;
   }
   VXLA_RETURN_IF_ERROR(take(downloads_[which]));
@@ -117,10 +107,9 @@ Status Transfer::Fill(VulkanBuffer& target, uint32_t word) {
   VXLA_RETURN_IF_ERROR(Prepare(uploads_, MemoryKind::kUpload));
   Slot& slot = uploads_[0];
   VXLA_RETURN_IF_ERROR(Finish(slot));
-  VXLA_RETURN_IF_ERROR(slot.commands->Begin());
-  slot.commands->Fill({&target, 0, target.size_bytes()}, word);
-  VXLA_RETURN_IF_ERROR(slot.commands->End());
-  VXLA_RETURN_IF_ERROR(Submit(slot, {}));
+  VXLA_RETURN_IF_ERROR(Start(slot, {}, [&](VulkanCommandBuffer& commands) {
+    commands.Fill({&target, 0, target.size_bytes()}, word);
+  }));
   const uint64_t last = slot.finished.value;
   VXLA_RETURN_IF_ERROR(Finish(slot));
   written_ = last;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -42,8 +43,8 @@ class Transfer {
   using Slots = std::array<Slot, 2>;
 
   Status Prepare(Slots& slots, MemoryKind kind);
-  Status Submit(Slot& slot, const Moment& after);
-  Status Start(Slot& slot, BufferRange source, BufferRange target, const Moment& after = {});
+  // Gives the queue what is recorded.
+  Status Start(Slot& slot, const Moment& after, const std::function<void(VulkanCommandBuffer&)>& record);
   Status Finish(Slot& slot);
 
   std::shared_ptr<DeviceContext> context_;

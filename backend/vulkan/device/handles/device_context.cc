@@ -85,11 +85,27 @@ void DeviceContext::WaitIdle() {
   if (!facts().compile_only && !host_) vk_.DeviceWaitIdle(handle_);
 }
 
-void DeviceContext::Share(VkBufferCreateInfo& buffer) const {
-  if (plan_.queue_families.size() < 2) return;
-  buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
-  buffer.queueFamilyIndexCount = static_cast<uint32_t>(plan_.queue_families.size());
-  buffer.pQueueFamilyIndices = plan_.queue_families.data();
+Status DeviceContext::MakeBuffer(uint64_t size_bytes, VkBufferUsageFlags usage, const void* chain, VkBuffer* buffer,
+                                 VkMemoryRequirements* needs) {
+  auto info = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  info.pNext = chain;
+  info.size = size_bytes;
+  info.usage = usage;
+  if (plan_.queue_families.size() > 1) {
+    info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info.queueFamilyIndexCount = static_cast<uint32_t>(plan_.queue_families.size());
+    info.pQueueFamilyIndices = plan_.queue_families.data();
+  }
+  VXLA_RETURN_IF_ERROR(Check(vk_.CreateBuffer(handle_, &info, allocation(), buffer), "vkCreateBuffer"));
+  vk_.GetBufferMemoryRequirements(handle_, *buffer, needs);
+  return OkStatus();
+}
+
+uint64_t DeviceContext::AddressOf(VkBuffer buffer) const {
+  if (!facts().buffer_addresses) return 0;
+  auto info = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
+  info.buffer = buffer;
+  return vk_.GetBufferDeviceAddress(handle_, &info);
 }
 
 Status DeviceContext::Check(VkResult result, std::string_view what) {

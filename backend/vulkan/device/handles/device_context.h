@@ -49,6 +49,11 @@ struct HostDevice {
   HostMemoryCalls memory = {};                      // empty: the driver's
 };
 
+inline VkBufferUsageFlags BufferUsage(const DeviceFacts& facts) {
+  return VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+         (facts.buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+}
+
 class DeviceContext {
  public:
   static Result<std::shared_ptr<DeviceContext>> Create(std::shared_ptr<Instance> instance, VkPhysicalDevice physical,
@@ -74,8 +79,10 @@ class DeviceContext {
 
   // Null hardware has no queue to wait for, and a host's device is not ours to wait for.
   void WaitIdle();
-  // Buffers belong to the families of all queues.
-  void Share(VkBufferCreateInfo& buffer) const;
+  // A buffer that belongs to the families of all queues, and what memory it wants. `chain`: of its create info.
+  Status MakeBuffer(uint64_t size_bytes, VkBufferUsageFlags usage, const void* chain, VkBuffer* buffer,
+                    VkMemoryRequirements* needs);
+  uint64_t AddressOf(VkBuffer buffer) const;  // 0 without addresses
   // Maps a result, and remembers a lost device.
   Status Check(VkResult result, std::string_view what);
   // Not OK once the device was lost: nothing that it still says can be trusted.

@@ -153,32 +153,21 @@ Status MemoryAllocator::MakeBlock(Pool& pool, const MemoryChoice& choice, int64_
 }
 
 Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice) {
-  const DeviceTable& vk = context_->vk();
-  const VkDevice device = context_->handle();
   const bool addresses = context_->facts().buffer_addresses;
-  auto buffer = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
-  buffer.size = static_cast<VkDeviceSize>(block.size_bytes);
-  buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                 VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
-  if (addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  context_->Share(buffer);
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(vk.CreateBuffer(device, &buffer, context_->allocation(), &block.buffer), "vkCreateBuffer"));
   VkMemoryRequirements needs = {};
-  vk.GetBufferMemoryRequirements(device, block.buffer, &needs);
+  VXLA_RETURN_IF_ERROR(context_->MakeBuffer(static_cast<uint64_t>(block.size_bytes),
+                                            BufferUsage(context_->facts()) | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT,
+                                            nullptr, &block.buffer, &needs));
   if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
     return DeviceFailure("device {}: buffers cannot live in memory type {}", context_->facts().name, choice.type);
   }
   const float priority = PriorityOf(context_->plan().memory, choice);
   VXLA_RETURN_IF_ERROR(AllocateMemory({needs, choice.type, choice.host_visible, addresses}, priority, block.memory));
   VXLA_RETURN_IF_ERROR(context_->Check(
-      vk.BindBufferMemory(device, block.buffer, block.memory.memory, block.memory.offset_bytes), "vkBindBufferMemory"));
+      context_->vk().BindBufferMemory(context_->handle(), block.buffer, block.memory.memory, block.memory.offset_bytes),
+      "vkBindBufferMemory"));
   block.mapped = static_cast<std::byte*>(block.memory.mapped);
-  if (addresses) {
-    auto address = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
-    address.buffer = block.buffer;
-    block.address = vk.GetBufferDeviceAddress(device, &address);
-  }
+  block.address = context_->AddressOf(block.buffer);
   context_->Name(VK_OBJECT_TYPE_BUFFER, block.buffer, "vxla memory");
   return OkStatus();
 }

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "backend/vulkan/device/plan/device_plan.h"
 #include "core/host/hash.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -146,14 +145,13 @@ DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts&
 Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) {
   const DeviceFacts& facts = tools.context->facts();
   const uint32_t groups = (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize;
-  const std::string key = fmt::format("division|{}|{}|{}", kDivisionVersion, DeviceIdentity(facts),
-                                      tools.modules.identity(ProbeKind::kDivision, facts));
+  constexpr ProbeSubject kSubject = {ProbeSubject::kDivision};
+  const std::string key = ProbeKey(tools, kSubject, kDivisionVersion);
   using Kept = std::array<DeviceFacts::Division, 2>;
   if (const auto found = disk.LoadArray<Kept>(key)) return DivisionFacts{(*found)[0], (*found)[1]};
   const std::vector<uint32_t> operands = DivisionOperands();
   std::vector<uint32_t> answer(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
-  VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kDivision, groups, std::as_bytes(std::span(operands)),
-                                std::as_writable_bytes(std::span(answer))));
+  VXLA_RETURN_IF_ERROR(RunProbe(tools, kSubject, {groups}, operands, answer));
   const DivisionFacts division = JudgeDivision(answer, facts);
   const Kept kept{division.f32, division.f64};
   disk.Store(key, std::as_bytes(std::span(kept)));

@@ -26,13 +26,15 @@ inline constexpr uint32_t kGroupProbeTiles = 4;
 // Of the argument block (backend/step.h): two addresses, which nothing reads, and parameters.
 inline constexpr uint32_t kGroupProbeArguments = 8;
 
+// It, sums that begin as zeros.
+MatrixProduct GroupProduct(const MatrixShape& matrix);
 // The argument block, the terms of lhs and of rhs as they lie in memory.
 std::vector<uint32_t> GroupOperands(const MatrixShape& matrix);
 // What the kernel writes: sums row by row by its elements, then again by a layout, those of 16-bit terms rounded to
 // such, in pairs.
 uint32_t GroupAnswerWords(const MatrixShape& matrix);
-// As exact units answer that round sums so at the end, keeping denormals.
-std::vector<uint32_t> GroupAnswer(const MatrixShape& matrix, MatrixRounding rounding);
+// The sum that a layout stores, as 32 or 16 bits.
+uint32_t StoredBits(const MatrixShape& matrix, uint32_t sum);
 // Pure.
 MatrixVerdict JudgeGroup(std::span<const uint32_t> answer, const MatrixShape& matrix);
 // Pure: the kernel, of which tensor 0 is the operands and tensor 1 the answer.

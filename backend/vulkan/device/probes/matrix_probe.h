@@ -20,16 +20,30 @@ struct MatrixVerdict {
   friend bool operator==(const MatrixVerdict&, const MatrixVerdict&) = default;
 };
 
+// A product that a probe asks for, of the shape's types and sizes: the bits of lhs by row and k, of rhs by column and
+// k, and of the sums that it is added to, by row. Random numbers of a few binades, of either sign, or any bytes.
+struct MatrixProduct {
+  MatrixProduct(const MatrixShape& shape, uint64_t& state);
+  // Of floats. Sums of row 0 meet a tie and a half, which rounding and cutting tell apart, up and down; what they were
+  // before is in `sums`, or (`step` > 0) a product of another step. Rows 1 and 2: the least denormal on either side.
+  void ChooseTerms(uint32_t step);
+  struct Exact {
+    double sum = 0, magnitudes = 0;
+    uint32_t integer = 0;
+  };
+  // The exact sum, and the sum of the magnitudes. All products fit in a double, and its sums err far below f32's.
+  Exact SumAt(uint32_t row, uint32_t column, bool flushes) const;
+
+  MatrixShape shape;
+  std::vector<uint32_t> lhs, rhs, sums;
+};
+
+// Pure. What the answers, one of each product, say of units; of floats the first product has chosen terms.
+MatrixVerdict JudgeMatrices(std::span<const uint32_t> answers, std::span<const MatrixProduct> products);
+
 // Products of the probe: one of chosen numbers, the others of random ones.
 inline constexpr uint32_t kMatrixTrials = 8;
-
-// What the probe multiplies, words: of each trial the terms of lhs row by row, of rhs column by column, and the sums
-// that they are added to row by row.
-std::vector<uint32_t> MatrixOperands(const MatrixShape& shape);
-// What exact units that round (cut, or flush denormal terms) at the end write: of each trial the sums row by row.
-std::vector<uint32_t> MatrixAnswers(const MatrixShape& shape, MatrixRounding rounding, bool flushes);
-// Pure.
-MatrixVerdict JudgeMatrices(std::span<const uint32_t> answer, const MatrixShape& shape);
+std::vector<MatrixProduct> MatrixTrials(const MatrixShape& shape);
 // Pure: the probe's GLSL for one shape of the facts.
 std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts);
 // Pure: the products of a device of such units, of one list of its facts. One that is wrong is not used, nor one of f16
@@ -41,7 +55,8 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixSha
 // not run is wrong.
 Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts,
                      std::vector<MatrixShape> DeviceFacts::*list);
-// ProbeDevice, and then both lists, but for plain code that stands in for whole workgroups' products.
+// ProbeDevice, division where nothing is known of it, and then both lists, but for plain code that stands in for whole
+// workgroups' products.
 Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,7 +1,7 @@
 // Probes: small kernels that ask a device how it computes, in the float modes that all kernels run in.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -14,17 +14,18 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-enum class ProbeKind : uint8_t { kQuirks, kDivision };
+// What a probe asks about: matrix units of a shape, or the device.
+struct ProbeSubject {
+  enum Kind : uint8_t { kQuirks, kDivision, kMatrices } kind;
+  MatrixShape shape = {};
+};
 
 // Where the SPIR-V of probes comes from: compiled from their text (probe_text.h), or embedded in a library without the
 // compiler (embedded_probes.h).
 struct ProbeModules {
-  std::function<Result<std::vector<uint32_t>>(ProbeKind, const DeviceFacts&)> get = nullptr;
-  // What decides a module, as a part of cache keys.
-  std::function<std::string(ProbeKind, const DeviceFacts&)> identity = nullptr;
-  // The same of a shape of matrix units (matrix_probe.h); an empty identity: there is no module for it.
-  std::function<Result<std::vector<uint32_t>>(const MatrixShape&, const DeviceFacts&)> matrices = nullptr;
-  std::function<std::string(const MatrixShape&, const DeviceFacts&)> matrices_identity = nullptr;
+  std::function<Result<std::vector<uint32_t>>(const ProbeSubject&, const DeviceFacts&)> get = nullptr;
+  // What decides a module, as a part of cache keys; empty: there is none for the shape.
+  std::function<std::string(const ProbeSubject&, const DeviceFacts&)> identity = nullptr;
 };
 
 struct ProbeTools {
@@ -35,10 +36,8 @@ struct ProbeTools {
   const ProbeModules& modules;
 };
 
-// A kernel that asks: it reads data at binding 0 of set 0 and writes its answer, zeros before, at binding 1.
-struct Probe {
-  std::string name;
-  std::vector<uint32_t> spirv;
+// How its module is run: it reads data at binding 0 of set 0 and writes its answer, zeros before, at binding 1.
+struct ProbeRun {
   uint32_t groups = 1;
   uint32_t lanes = 0;  // of whole subgroups, by specialization constants; 0: as the module says
   // It is a kernel like all others: parameters at binding 0, then tensors. The data is both the former and the first of
@@ -47,10 +46,10 @@ struct Probe {
 };
 
 // Runs it once and waits.
-Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
-                std::span<std::byte> answer);
-// One of the modules, in so many workgroups.
-Status RunProbe(const ProbeTools& tools, ProbeKind kind, uint32_t groups, std::span<const std::byte> data,
-                std::span<std::byte> answer);
+Status RunProbe(const ProbeTools& tools, const ProbeSubject& of, const ProbeRun& run, std::span<const uint32_t> data,
+                std::span<uint32_t> answer);
+// What its answer is kept by on disk; `version` is changed with data or judgement, so that old answers are not
+// believed.
+std::string ProbeKey(const ProbeTools& tools, const ProbeSubject& of, int version);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -166,41 +166,33 @@ std::string ProbePrelude(const DeviceFacts& facts) {
   return text + FloatModes(facts, {facts.float16, facts.float64});
 }
 
-std::string ProbeText(ProbeKind kind, const DeviceFacts& facts) {
+std::string ProbeText(ProbeSubject::Kind kind, const DeviceFacts& facts) {
   std::string text = ProbePrelude(facts);
-  if (kind == ProbeKind::kDivision)
+  if (kind == ProbeSubject::kDivision)
     return text + fmt::format("#define SINGLES {}u\n", kDivisionSingles) + kDivisionText;
   for (int i = 0; i < kProbeWords; ++i) text += fmt::format("#define {} {}\n", ProbeWordName(i), i);
   return text + kQuirksBody + kQuirksMain;
 }
 
 ProbeModules CompiledProbes() {
-  const auto get = [](ProbeKind kind, const DeviceFacts& facts) {
-    return CompileGlsl(ProbeText(kind, facts), "probe", {facts.spirv_1_6});
+  const auto text = [](const ProbeSubject& of, const DeviceFacts& facts) -> Result<std::string> {
+    if (of.kind != ProbeSubject::kMatrices) return ProbeText(of.kind, facts);
+    if (of.shape.invocations == 0) return MatrixProbeText(of.shape, facts);
+    return AssembleShader(GroupProbeKey(of.shape, facts), facts, BindingMode::kDescriptors);
   };
-  const auto identity = [](ProbeKind kind, const DeviceFacts& facts) {
-    return CompilerIdentity() + ProbeText(kind, facts);
-  };
-  const auto group_text = [](const MatrixShape& shape, const DeviceFacts& facts) {
-    return AssembleShader(GroupProbeKey(shape, facts), facts, BindingMode::kDescriptors);
-  };
-  const auto matrices = [group_text](const MatrixShape& shape,
-                                     const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
-    if (shape.invocations != 0) {
-      VXLA_ASSIGN_OR_RETURN(const std::string text, group_text(shape, facts));
-      return ShadercCompiler().compile(GroupProbeKey(shape, facts), text,
+  const auto get = [text](const ProbeSubject& of, const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
+    VXLA_ASSIGN_OR_RETURN(const std::string glsl, text(of, facts));
+    if (of.shape.invocations != 0)
+      return ShadercCompiler().compile(GroupProbeKey(of.shape, facts), glsl,
                                        ModuleTarget(facts, BindingMode::kDescriptors));
-    }
-    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words,
-                          CompileGlsl(MatrixProbeText(shape, facts), "probe", {facts.spirv_1_6}));
+    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, CompileGlsl(glsl, "probe", {facts.spirv_1_6}));
     return WithMatrixComponents(words);
   };
-  const auto matrices_identity = [group_text](const MatrixShape& shape, const DeviceFacts& facts) {
-    if (shape.invocations == 0) return CompilerIdentity() + MatrixProbeText(shape, facts);
-    const Result<std::string> text = group_text(shape, facts);
-    return text.ok() ? CompilerIdentity() + *text : std::string();
+  const auto identity = [text](const ProbeSubject& of, const DeviceFacts& facts) {
+    const Result<std::string> glsl = text(of, facts);
+    return glsl.ok() ? CompilerIdentity() + *glsl : std::string();
   };
-  return {get, identity, matrices, matrices_identity};
+  return {get, identity};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -83,13 +83,6 @@ constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kQuotient",           "kSumFloat",    "kProductFloat",     "kFusedRest",       "kNans",
     "kWrongHalves",        "kHalfNan"};
 
-Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
-  ProbeAnswer answer = {};
-  VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kQuirks, kProbeGroups, std::as_bytes(std::span(kProbeData)),
-                                std::as_writable_bytes(std::span(answer))));
-  return answer;
-}
-
 bool Folds(uint32_t bits) { return bits == kUnevenBits; }
 
 void NoteQuirks(DeviceFacts::Quirks& quirks, bool folds_narrowing) {
@@ -151,10 +144,11 @@ void ApplyQuirks(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
 
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {
   const DeviceFacts& facts = tools.context->facts();
-  const std::string key = fmt::format("quirks|{}|{}|{}", kProbeVersion, DeviceIdentity(facts),
-                                      tools.modules.identity(ProbeKind::kQuirks, facts));
+  constexpr ProbeSubject kSubject = {ProbeSubject::kQuirks};
+  const std::string key = ProbeKey(tools, kSubject, kProbeVersion);
   if (const auto kept = disk.LoadArray<ProbeAnswer>(key)) return Diagnose(*kept, facts);
-  VXLA_ASSIGN_OR_RETURN(const ProbeAnswer answer, AskDevice(tools));
+  ProbeAnswer answer = {};
+  VXLA_RETURN_IF_ERROR(RunProbe(tools, kSubject, {kProbeGroups}, kProbeData, answer));
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
   disk.Store(key, std::as_bytes(std::span(answer)));
   return quirks;

@@ -24,9 +24,9 @@ class RegisterWriter : ProductParts {
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
     WriteTypes(kernel);
     // Along m only in whole strips of k: a lane for each k of a step.
-    const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
+    const bool by_k = shape_.share_lhs && !reader_.AlongK(true) && shape_.k_step == shape_.lanes && RowGroup() > 1;
     const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
-    const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
+    const bool rhs_block = shape_.k_step > 1 && reader_.AlongK(false);
     const uint32_t block = BlockSteps();
     kernel.Append(fmt::format(
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
@@ -63,7 +63,7 @@ class RegisterWriter : ProductParts {
     for (int64_t j = 0; j < width; ++j) {
       ProductPlace at = PlaceOf(f);
       (rows ? at.row : at.k) = f.Nth(along, width, j);
-      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.LhsValue(f.writer, at)));
+      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.Value(f.writer, true, at)));
     }
     f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", width));
   }
@@ -78,7 +78,7 @@ class RegisterWriter : ProductParts {
       for (int64_t kk = 0; kk < ks; ++kk) {
         f.writer.Line(fmt::format(
             "part[{}] = {};", j * ks + kk,
-            reader_.RhsValue(f.writer, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]})));
+            reader_.Value(f.writer, false, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]})));
       }
     }
     f.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w));

@@ -34,9 +34,6 @@ class ScatterText {
   ScatterText(const Instruction& scatter, KernelBuilder& kernel, IndexSpace& space, ValueWriter& writer,
               std::string combine);
 
-  const ScatterForm& form() const { return form_; }
-  ScatterWay way() const { return way_; }
-  int64_t window_count() const { return window_count_; }
   // Binds the arrays and defines the function.
   void Declare(std::span<const BufferSlice> places);
   // The same of kPlaces; no arrays: for SumPart() alone.
@@ -72,6 +69,10 @@ class ScatterText {
   static std::string EqualText(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
  protected:
+  // A window by the name of a GLSL uint; and whether it starts at a place.
+  IndexExpression Window(const std::string& name);
+  std::string StartsAt(const std::string& window, const std::vector<std::string>& place);
+
   const Instruction& scatter_;
   const ScatterForm form_;
   const ScatterWay way_;
@@ -89,10 +90,7 @@ class ScatterText {
   };
   // Where a window starts in the operand's dimension d, a uint that may lie outside.
   std::string Start(const MultiIndex& batch, int64_t d);
-  // Of kPlaces. A window by the name of a GLSL uint.
-  IndexExpression Window(const std::string& name);
-  std::string StartsAt(const std::string& window, const std::vector<std::string>& place);
-  // What is known of runs (Notes::run_starts), element `index` of it.
+  // Of kPlaces. What is known of runs (Notes::run_starts), element `index` of it.
   std::string RunStart(const IndexExpression& index);
   int64_t PlaceCount() const;
   // A local, the number of windows before `place`.

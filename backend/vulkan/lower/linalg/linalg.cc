@@ -21,13 +21,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// What the steps work with: the hero's own operands and result, or copies of them in f32.
-struct Places {
-  ElementType type;
-  std::vector<BufferSlice> operands;
-  BufferSlice result;
-};
-
 constexpr int64_t kLargeMatrix = 1 << 17;  // elements
 
 // A window of matrices [batch, rows, columns] in memory.
@@ -41,14 +34,6 @@ struct BlockWindow {
     return {slice, columns, rows, first_column, first_row, column_count, row_count, !contracts_rows, conjugated};
   }
 };
-
-// The operands and the result of a fusion that stands in no module of the program's.
-PlacedBuffers ProductBuffers(std::vector<BufferSlice> operands, BufferSlice result, BufferMap& outer) {
-  return {outer, [operands = std::move(operands), result](const Instruction& instruction, int) {
-            if (instruction.opcode() != Opcode::kParameter) return result;
-            return operands.at(static_cast<size_t>(instruction.parameter_number()));
-          }};
-}
 
 // target = minuend - lhs rhs, [batch, rows, columns] side by side: a dot with slices before it and a subtraction after
 // it.
@@ -76,7 +61,10 @@ class BlockProduct {
     const Instruction* const fusion =
         entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{FusionKind::kOutput, {}}, {&fused_});
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
-    PlacedBuffers own = ProductBuffers(slices_, target, buffers);
+    PlacedBuffers own(buffers, [&](const Instruction& instruction, int) {
+      if (instruction.opcode() != Opcode::kParameter) return target;
+      return slices_.at(static_cast<size_t>(instruction.parameter_number()));
+    });
     VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
     // Large tiles are worth their compilation for large matrices, whose rows are read in groups.
     const bool large = batch_ * lhs.rows * lhs.columns >= kLargeMatrix && lhs.columns % 4 == 0 && rhs.columns % 4 == 0;
@@ -124,54 +112,6 @@ class BlockProduct {
   std::vector<BufferSlice> slices_;
   std::vector<Instruction*> operands_;
 };
-
-// to = from in another type: a loop of its own.
-Result<std::vector<Step>> Convert(const LowerContext& context, const std::string& name, const Shape& shape,
-                                  const BufferSlice& from, ElementType type, const BufferSlice& to,
-                                  BufferMap& buffers) {
-  Module module("convert");
-  Computation &entry = *module.AddComputation("entry"), &fused = *module.AddComputation("fused");
-  const Shape flat(shape.element_type(), {shape.ElementCount()}), result(type, {shape.ElementCount()});
-  Instruction* const inner = fused.Add(Opcode::kParameter, flat, {}, ParameterAttributes{0});
-  fused.set_root(fused.Add(Opcode::kConvert, result, {inner}));
-  Instruction* const outer = entry.Add(Opcode::kParameter, flat, {}, ParameterAttributes{0});
-  const Instruction* const fusion =
-      entry.Add(Opcode::kFusion, result, {outer}, FusionAttributes{FusionKind::kLoop, {}}, {&fused});
-  VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
-  PlacedBuffers own = ProductBuffers({from}, to, buffers);
-  VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerFusion(context, body, own));
-  for (Step& step : steps) step.name = name + " conversion";
-  return steps;
-}
-
-// `lower` makes the steps; types narrower than f32 are computed in f32, in scratch memory, and rounded once.
-template <typename LowerPlaces>
-Result<std::vector<Step>> LowerInWide(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                      const LowerPlaces& lower) {
-  const Instruction& hero = *body.hero;
-  Places places{hero.shape().element_type(), {}, buffers.SliceOf(*body.instruction, 0)};
-  for (const Instruction* operand : hero.operands())
-    places.operands.push_back(buffers.SliceOf(*body.OperandOf(*operand), 0));
-  if (!IsNarrowFloat(places.type)) return lower(places);
-  constexpr ElementType kWide = ElementType::kF32;
-  std::vector<Step> steps;
-  auto append = [&](Result<std::vector<Step>> made) {
-    if (made.ok()) std::ranges::move(*made, std::back_inserter(steps));
-    return made.status();
-  };
-  Places wide{kWide, {}, buffers.Scratch(hero.shape().ElementCount() * StorageBytes(kWide))};
-  for (size_t k = 0; k < places.operands.size(); ++k) {
-    const Shape& shape = hero.operand(static_cast<int>(k))->shape();
-    wide.operands.push_back(buffers.Scratch(shape.ElementCount() * StorageBytes(kWide)));
-    VXLA_RETURN_IF_ERROR(
-        append(Convert(context, StepName(body), shape, places.operands[k], kWide, wide.operands[k], buffers)));
-  }
-  VXLA_RETURN_IF_ERROR(append(lower(wide)));
-  const Shape result(kWide, {hero.shape().ElementCount()});
-  VXLA_RETURN_IF_ERROR(
-      append(Convert(context, StepName(body), result, wide.result, places.type, places.result, buffers)));
-  return steps;
-}
 
 class BlockKernels {
  public:
@@ -391,19 +331,19 @@ Step BlockKernels::Substitute(const Solve& solve) const {
 // do: so the large products have more columns than a corner has.
 class CholeskyLowering {
  public:
-  CholeskyLowering(const LowerContext& context, const FusionDescription& body, const Places& places, BufferMap& buffers)
+  CholeskyLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
-        type_(places.type),
+        type_(body.hero->shape().element_type()),
         upper_(!body.hero->attributes<CholeskyAttributes>().lower),
         n_(body.hero->shape().dimension(body.hero->shape().rank() - 1)),
         batch_(BatchOf(body.hero->shape())),
         kernels_(context, body, type_, batch_),
         block_(std::min(n_, kernels_.MostRows())),
         panel_(n_ < 8 * block_ ? block_ : (context.facts.costs.subgroups_in_turn ? 2 : 4) * block_),
-        a_(places.operands[0]),
-        l_(places.result) {}
+        a_(buffers.SliceOf(*body.OperandOf(*body.hero->operand(0)), 0)),
+        l_(buffers.SliceOf(*body.instruction, 0)) {}
 
   Result<std::vector<Step>> Lower() {
     if (panel_ < n_) panel_scratch_ = Scratch(n_ - panel_, panel_);
@@ -492,15 +432,15 @@ constexpr int64_t kMostUnknowns = 128, kUnknownsOfBlock = 64;
 // M x = b for right-hand sides that lie as columns, x M^T = b for rows: M is op(A) or its transpose.
 class SolveLowering {
  public:
-  SolveLowering(const LowerContext& context, const FusionDescription& body, const Places& places, BufferMap& buffers)
+  SolveLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
         form_(*body.hero),
-        type_(places.type),
-        a_(places.operands[0]),
-        b_(places.operands[1]),
-        x_(places.result) {}
+        type_(body.hero->shape().element_type()),
+        a_(buffers.SliceOf(*body.OperandOf(*body.hero->operand(0)), 0)),
+        b_(buffers.SliceOf(*body.OperandOf(*body.hero->operand(1)), 0)),
+        x_(buffers.SliceOf(*body.instruction, 0)) {}
 
   Result<std::vector<Step>> Lower() {
     const BlockKernels kernels(context_, body_, type_, form_.batch);
@@ -560,20 +500,25 @@ class SolveLowering {
 
 }  // namespace
 
-Status CanLowerCholesky(const LowerContext&, const FusionDescription&) { return OkStatus(); }
+Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) {
+  const ElementType type = body.hero->shape().element_type();
+  if (!IsNarrowFloat(type)) return OkStatus();
+  return Unsupported("{} of {}: WidenLinearAlgebra makes it one of f32", OpcodeText(body.hero->opcode()),
+                     ElementTypeName(type));
+}
 
 Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
                                         BufferMap& buffers) {
-  return LowerInWide(context, body, buffers,
-                     [&](const Places& places) { return CholeskyLowering(context, body, places, buffers).Lower(); });
+  return CholeskyLowering(context, body, buffers).Lower();
 }
 
-Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription&) { return OkStatus(); }
+Status CanLowerTriangularSolve(const LowerContext& context, const FusionDescription& body) {
+  return CanLowerCholesky(context, body);
+}
 
 Result<std::vector<Step>> LowerTriangularSolve(const LowerContext& context, const FusionDescription& body,
                                                BufferMap& buffers) {
-  return LowerInWide(context, body, buffers,
-                     [&](const Places& places) { return SolveLowering(context, body, places, buffers).Lower(); });
+  return SolveLowering(context, body, buffers).Lower();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -110,15 +110,11 @@ class ConvolutionReader final : public ProductReader {
     if (!IsNarrow()) SkipHoles();
   }
 
-  std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return by_features_ ? InputValue(writer, at.batch, at.row, at.k) : KernelValue(writer, at.batch, at.row, at.k);
+  std::string Value(ValueWriter& writer, bool lhs, const ProductPlace& at) const override {
+    const IndexExpression& free = lhs ? at.row : at.column;
+    return lhs == by_features_ ? InputValue(writer, at.batch, free, at.k) : KernelValue(writer, at.batch, free, at.k);
   }
-  std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return by_features_ ? KernelValue(writer, at.batch, at.column, at.k)
-                        : InputValue(writer, at.batch, at.column, at.k);
-  }
-  bool LhsAlongK() const override { return by_features_ ? InputAlongK() : KernelAlongK(); }
-  bool RhsAlongK() const override { return by_features_ ? KernelAlongK() : InputAlongK(); }
+  bool AlongK(bool lhs) const override { return lhs == by_features_ ? InputAlongK() : KernelAlongK(); }
 
   IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const override {
     const IndexExpression& feature = by_features_ ? at.column : at.row;
@@ -174,7 +170,7 @@ class ConvolutionReader final : public ProductReader {
     work.columns = by_features_ ? features_ : others;
     work.k = ProductOfSizes(term_sizes_);
     work.k_run = LastRun(term_sizes_);
-    work.along_k = LhsAlongK() || RhsAlongK();
+    work.along_k = AlongK(true) || AlongK(false);
   }
 
   // Each phase is a product of its own, of the terms that are no holes; not where its rows would be too few for a tile.

@@ -12,36 +12,28 @@ namespace {
 class DotReader final : public ProductReader {
  public:
   explicit DotReader(const FusionDescription& body) : ProductReader(body, body.hero->notes().wide_sum) {
-    lhs_side_ = SideOf(hero(), 0);
-    rhs_side_ = SideOf(hero(), 1);
-    work.batches = lhs_side_.batch.count;
-    work.rows = lhs_side_.free.count;
-    work.columns = rhs_side_.free.count;
-    work.k = lhs_side_.contracting.count;
+    work.batches = SideAt(true).batch.count;
+    work.rows = SideAt(true).free.count;
+    work.columns = SideAt(false).free.count;
+    work.k = SideAt(true).contracting.count;
   }
 
-  std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return Converted(lhs(), writer.Value(lhs(), lhs_side_.IndexOf(writer.space(), at.batch, at.k, at.row)));
+  std::string Value(ValueWriter& writer, bool lhs, const ProductPlace& at) const override {
+    return Converted(operand(lhs), writer.Value(operand(lhs), IndexAt(writer, lhs, at)));
   }
-  std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return Converted(rhs(), writer.Value(rhs(), rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column)));
+  std::vector<std::string> Words(ValueWriter& writer, bool lhs, const ProductPlace& at) const override {
+    return writer.GroupWords(operand(lhs), IndexAt(writer, lhs, at));
   }
-  std::vector<std::string> Words(ValueWriter& writer, bool is_lhs, const ProductPlace& at) const override {
-    const MultiIndex index = is_lhs ? lhs_side_.IndexOf(writer.space(), at.batch, at.k, at.row)
-                                    : rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column);
-    return writer.GroupWords(is_lhs ? lhs() : rhs(), index);
-  }
-  std::optional<MatrixInMemory> InMemory(bool is_lhs) const override {
-    const DotSide& side = is_lhs ? lhs_side_ : rhs_side_;
+  std::optional<MatrixInMemory> InMemory(bool lhs) const override {
     IndexSpace space;
-    const std::array<int, 3> variables = {space.AddVariable(side.batch.count), space.AddVariable(side.free.count),
-                                          space.AddVariable(side.contracting.count)};
-    const MultiIndex index =
-        side.IndexOf(space, space.Variable(variables[0]), space.Variable(variables[2]), space.Variable(variables[1]));
-    return StridesOf(space, is_lhs ? lhs() : rhs(), index, variables);
+    const auto [variables, index] = Whole(space, lhs);
+    return StridesOf(space, operand(lhs), index, variables);
   }
-  bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }
-  bool RhsAlongK() const override { return AlongK(rhs(), rhs_side_); }
+  bool AlongK(bool lhs) const override {
+    IndexSpace space;
+    const auto [variables, index] = Whole(space, lhs);
+    return RunsAlong(space, operand(lhs), index, variables[2]);
+  }
 
   IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const override {
     return space.Add(space.Scale(space.Add(space.Scale(at.batch, work.rows), at.row), work.columns), at.column);
@@ -52,15 +44,19 @@ class DotReader final : public ProductReader {
   }
 
  private:
-  bool AlongK(const Instruction& operand, const DotSide& side) const {
-    IndexSpace space;
-    const IndexExpression batch = space.Variable(space.AddVariable(side.batch.count));
-    const int k = space.AddVariable(side.contracting.count);
-    const IndexExpression free = space.Variable(space.AddVariable(side.free.count));
-    return RunsAlong(space, operand, side.IndexOf(space, batch, space.Variable(k), free), k);
+  const DotSide& SideAt(bool lhs) const { return sides_[lhs ? 0 : 1]; }
+  MultiIndex IndexAt(ValueWriter& writer, bool lhs, const ProductPlace& at) const {
+    return SideAt(lhs).IndexOf(writer.space(), at.batch, at.k, lhs ? at.row : at.column);
+  }
+  // Variables of the batch, the free dimension and k, and the index of an operand that they make.
+  std::pair<std::array<int, 3>, MultiIndex> Whole(IndexSpace& space, bool lhs) const {
+    const DotSide& side = SideAt(lhs);
+    const std::array<int, 3> v = {space.AddVariable(side.batch.count), space.AddVariable(side.free.count),
+                                  space.AddVariable(side.contracting.count)};
+    return {v, side.IndexOf(space, space.Variable(v[0]), space.Variable(v[2]), space.Variable(v[1]))};
   }
 
-  DotSide lhs_side_, rhs_side_;
+  const std::array<DotSide, 2> sides_ = {SideOf(hero(), 0), SideOf(hero(), 1)};
 };
 
 // Matrices of few elements, many of them: a workgroup for each would have nothing to do. An invocation takes a
@@ -85,7 +81,7 @@ std::vector<Step> LowerReader(const LowerContext& context, const DotReader& read
     return LowerProduct(context, reader, buffers);
   // Products with a vector, and products of nothing.
   const bool one_column = reader.work.columns == 1;
-  return LowerProductRows(context, reader, buffers, {one_column ? !reader.LhsAlongK() : !reader.RhsAlongK()});
+  return LowerProductRows(context, reader, buffers, {!reader.AlongK(/*lhs=*/one_column)});
 }
 
 }  // namespace

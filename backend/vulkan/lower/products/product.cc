@@ -132,15 +132,15 @@ class QuadWriter : ProductParts {
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
     WriteTypes(kernel);
-    const ElementType term = reader_.lhs().shape().element_type();
+    const ElementType term = reader_.operand(true).shape().element_type();
     kernel.Append("#undef MULTIPLY_ADD\n");
     kernel.Append(QuadTypes(terms, term, reader_.sum_type));
     kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, FusesTerms(context_.facts)));
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
-        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
+        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
     // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
@@ -162,8 +162,8 @@ class QuadWriter : ProductParts {
 
   // Words, where both operands have one narrow type and all of k is in whole groups of memory.
   QuadTerms WordsOfQuads() const {
-    const ElementType term = reader_.lhs().shape().element_type();
-    if (reader_.rhs().shape().element_type() != term) return QuadTerms::kValues;
+    const ElementType term = reader_.operand(true).shape().element_type();
+    if (reader_.operand(false).shape().element_type() != term) return QuadTerms::kValues;
     if ((term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16)
       return QuadTerms::kHalves;
     const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
@@ -189,7 +189,7 @@ class QuadWriter : ProductParts {
       neighbour = f.Nth(along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
       if (bytes) at.k = along_k ? f.Nth(kK, 16, 4 * j) : f.Nth(kK, 4, j);
       if (terms == QuadTerms::kValues) {
-        part.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
+        part.push_back(reader_.Value(f.writer, lhs, at));
         continue;
       }
       const std::vector<std::string> words = reader_.Words(f.writer, lhs, at);
@@ -337,18 +337,14 @@ class ProductWriter : ProductParts {
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define ROLLED {}\n",
-        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0, RollsStores() ? 1 : 0));
-    auto scalar = [&](const char* head, auto&& value) {
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
+        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, RollsStores() ? 1 : 0));
+    for (const bool lhs : {true, false}) {
       Hook f = Begin(kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
-      const std::string result = value(f);
-      f.writer.Line(fmt::format("return {};", result));
-      f.Define(head);
-    };
-    scalar("Sum load_lhs(uint batch, uint row, uint k)",
-           [&](Hook& f) { return reader_.LhsValue(f.writer, PlaceOf(f)); });
-    scalar("Sum load_rhs(uint batch, uint k, uint column)",
-           [&](Hook& f) { return reader_.RhsValue(f.writer, PlaceOf(f)); });
+      const std::string value = reader_.Value(f.writer, lhs, PlaceOf(f));
+      f.writer.Line(fmt::format("return {};", value));
+      f.Define(lhs ? "Sum load_lhs(uint batch, uint row, uint k)" : "Sum load_rhs(uint batch, uint k, uint column)");
+    }
     WriteColumnStore(kernel, "store");
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
@@ -360,7 +356,7 @@ class ProductWriter : ProductParts {
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
   // values are of the unit's type already, or of a narrower one, so that packing changes none.
   std::vector<std::string> MatrixWords(Hook& f, bool lhs, const ProductPlace& first, int64_t count) const {
-    const ElementType term = shape_.matrix->term, type = (lhs ? reader_.lhs() : reader_.rhs()).shape().element_type();
+    const ElementType term = shape_.matrix->term, type = reader_.operand(lhs).shape().element_type();
     const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
     std::vector<std::string> words;
     if (type == term || widens) words = reader_.Words(f.writer, lhs, first);
@@ -379,7 +375,7 @@ class ProductWriter : ProductParts {
       ProductPlace at = first;
       IndexExpression& moved = AlongK(lhs) ? at.k : lhs ? at.row : at.column;
       moved = f.space.Add(moved, {{}, j});
-      values.push_back(lhs ? reader_.LhsValue(f.writer, at) : reader_.RhsValue(f.writer, at));
+      values.push_back(reader_.Value(f.writer, lhs, at));
     }
     for (size_t j = 0; j < values.size(); j += per_word) {
       if (per_word == 2) {
@@ -469,11 +465,11 @@ ElementType UnitTerm(const Instruction& operand) {
 
 // The product of the device's matrix units that a product's terms and sums are.
 std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
-  const ElementType term = UnitTerm(reader.lhs());
+  const ElementType term = UnitTerm(reader.operand(true));
   const DotWork& work = reader.work;
   const int64_t least = 16 / StorageBytes(term);
-  if (UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
-      (!reader.LhsAlongK() && work.rows % 4 != 0) || (!reader.RhsAlongK() && work.columns % 4 != 0))
+  if (UnitTerm(reader.operand(false)) != term || reader.wide || work.k % least != 0 ||
+      (!reader.AlongK(true) && work.rows % 4 != 0) || (!reader.AlongK(false) && work.columns % 4 != 0))
     return std::nullopt;
   return MatrixOf(context.facts, term, reader.sum_type);
 }
@@ -492,8 +488,8 @@ bool IsOfSixteens(const std::optional<MatrixInMemory>& at, BufferMap& buffers) {
 std::vector<MatrixShape> GroupMatricesFor(const LowerContext& context, const ProductReader& reader,
                                           BufferMap& buffers) {
   std::vector<MatrixShape> taken;
-  const ElementType term = reader.lhs().shape().element_type();
-  if (reader.wide || reader.rhs().shape().element_type() != term) return taken;
+  const ElementType term = reader.operand(true).shape().element_type();
+  if (reader.wide || reader.operand(false).shape().element_type() != term) return taken;
   std::ranges::copy_if(context.facts.group_matrices, std::back_inserter(taken),
                        [&](const MatrixShape& matrix) { return matrix.term == term && matrix.sum == reader.sum_type; });
   const bool plain =
@@ -603,7 +599,7 @@ RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const
   const auto value = [&reader](ValueWriter& writer, const RowPlace& place, bool lhs) {
     ProductPlace at = reader.PlaceOf(writer.space(), place.row);
     at.k = place.element;
-    return lhs ? reader.LhsValue(writer, at) : reader.RhsValue(writer, at);
+    return reader.Value(writer, lhs, at);
   };
   RowReduce& reduce = program.reduces[0];
   reduce.seen_types = {reader.wide ? ElementType::kF32 : reader.sum_type};
@@ -636,10 +632,10 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   DotWork work = reader.work;
   work.in_pairs = ComputesInPairs(context, reader.body());
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
-               (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
+               (reader.AlongK(true) || work.rows % 4 == 0) && (reader.AlongK(false) || work.columns % 4 == 0);
   work.matrix = MatrixFor(context, reader);
   work.group_matrices = GroupMatricesFor(context, reader, buffers);
-  work.rhs_along_k = reader.RhsAlongK();
+  work.rhs_along_k = reader.AlongK(false);
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 

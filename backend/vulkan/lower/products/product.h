@@ -30,9 +30,8 @@ class ProductReader {
   ProductReader(const FusionDescription& body, bool wide_sums);
   virtual ~ProductReader() = default;
 
-  // Values of the operands, as sums take them; the column, or the row, is not looked at.
-  virtual std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
-  virtual std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
+  // A value of an operand, as sums take it; the column, or the row, is not looked at.
+  virtual std::string Value(ValueWriter& writer, bool lhs, const ProductPlace& at) const = 0;
   // The words that a group of an operand's elements from there on, along k or along the free dimension, makes in
   // memory; none: it makes no such words.
   virtual std::vector<std::string> Words(ValueWriter&, bool /*lhs*/, const ProductPlace&) const { return {}; }
@@ -40,8 +39,7 @@ class ProductReader {
   // value of k's strides; none: it is computed, or lies otherwise.
   virtual std::optional<MatrixInMemory> InMemory(bool /*lhs*/) const { return std::nullopt; }
   // Whether neighbours along k, rather than along the free dimension, lie side by side.
-  virtual bool LhsAlongK() const = 0;
-  virtual bool RhsAlongK() const = 0;
+  virtual bool AlongK(bool lhs) const = 0;
   // The row-major index of a result, and the place of it.
   virtual IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const = 0;
   virtual ProductPlace PlaceOf(IndexSpace& space, const IndexExpression& linear) const = 0;
@@ -52,8 +50,7 @@ class ProductReader {
 
   const FusionDescription& body() const { return body_; }
   const Instruction& hero() const { return *body_.hero; }
-  const Instruction& lhs() const { return *lhs_; }
-  const Instruction& rhs() const { return *rhs_; }
+  const Instruction& operand(bool lhs) const { return lhs ? *lhs_ : *rhs_; }
   int64_t results() const { return work.batches * work.rows * work.columns; }
 
   DotWork work;

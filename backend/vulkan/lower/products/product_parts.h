@@ -52,7 +52,7 @@ class ProductParts {
   // 512: 64 values of k were 6 % slower than 256).
   uint32_t BlockSteps() const;
 
-  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
+  bool AlongK(bool lhs) const { return reader_.AlongK(lhs); }
   // Of a share: whole strips.
   int64_t ShareOfQuads(int64_t steps) const {
     const int64_t share = CeilDivide(steps, shape_.splits);

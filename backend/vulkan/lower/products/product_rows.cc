@@ -59,7 +59,7 @@ class ProductOfRows {
         shape_(TuneProductOfRows(context.facts, work(), RhsAlongK())) {}
 
   uint32_t column_quads() const { return static_cast<uint32_t>(reader_->work.columns / 4); }
-  bool RhsAlongK() const { return reader_->RhsAlongK(); }
+  bool RhsAlongK() const { return reader_->AlongK(false); }
   const DotWork& work() const { return reader_->work; }
   const ProductOfRowsShape& shape() const { return shape_; }
   uint32_t shared_bytes() const { return SharedBytes(shape_, column_quads(), RhsAlongK()); }
@@ -107,7 +107,7 @@ class ProductOfRows {
     for (int64_t j = 0; j < 4; ++j) {
       ProductPlace at = {f.at(0), f.at(1), f.at(2), f.at(3)};
       (along_k ? at.k : at.column) = f.Nth(along_k ? 2 : 3, 4, j);
-      values.push_back(lhs ? reader_->LhsValue(f.writer, at) : reader_->RhsValue(f.writer, at));
+      values.push_back(reader_->Value(f.writer, lhs, at));
     }
     f.writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
     f.Define(fmt::format("vec4 {}", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)"));

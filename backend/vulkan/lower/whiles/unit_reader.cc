@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/vulkan/lower/indexing/scatter_text.h"
+#include "backend/vulkan/lower/indexing/scatter_windows.h"
 #include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
-#include "backend/vulkan/lower/whiles/units/scatter.h"
 #include "backend/vulkan/lower/whiles/updates.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
@@ -195,7 +194,7 @@ Result<LoopCost> LoopUnitReader::ReadUpdate(LoopScope& scope, LoopUnitNode unit,
 }
 
 void LoopUnitReader::SumParts(LoopScope& scope, LoopUnitNode* scatter) {
-  const std::vector<Shape> shapes = PartsOfLoopScatter(*scatter->body->hero, context_.facts);
+  const std::vector<Shape> shapes = ScatterWindows::PartsOf(*scatter->body->hero, context_.facts);
   if (shapes.empty()) return;
   LoopUnitNode parts;
   parts.kind = LoopUnitKind::kParts;

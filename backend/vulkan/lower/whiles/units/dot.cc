@@ -78,7 +78,7 @@ class LoopDotWriter {
       for (int64_t i = 0; i < tile_.rows; i += lanes) {
         for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
           const IndexExpression k = space_.Add(first, {{}, kk});
-          lhs.push_back(reader_.LhsValue(writer_, {batch_, space_.Add(Row(i), own), k, {}}));
+          lhs.push_back(reader_.Value(writer_, true, {batch_, space_.Add(Row(i), own), k, {}}));
         }
       }
     };
@@ -98,7 +98,8 @@ class LoopDotWriter {
     std::vector<std::string> rhs;
     for (int64_t kk = begin; kk < end; ++kk) {
       const IndexExpression k = space_.Add(first, {{}, kk});
-      for (int64_t j = 0; j < tile_.columns; ++j) rhs.push_back(reader_.RhsValue(writer_, {batch_, {}, k, Column(j)}));
+      for (int64_t j = 0; j < tile_.columns; ++j)
+        rhs.push_back(reader_.Value(writer_, false, {batch_, {}, k, Column(j)}));
     }
     return rhs;
   }

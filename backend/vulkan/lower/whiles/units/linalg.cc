@@ -4,15 +4,11 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/linalg/linalg_text.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
-
-// Types narrower than f32 are computed in f32, in memory of the unit's own, and rounded once.
-ElementType ComputedIn(ElementType type) { return IsNarrowFloat(type) ? ElementType::kF32 : type; }
 
 // With fewer right-hand sides for each of the lanes, lanes share the unknowns of one out.
 constexpr int64_t kLanesOfASide = 8, kFewUnknowns = 4;
@@ -20,17 +16,17 @@ bool SharesUnknowns(const TriangularForm& form, uint32_t lanes) {
   return form.unknowns > kFewUnknowns && form.batch * form.sides * kLanesOfASide <= lanes;
 }
 
-// What both have in common: statements over matrices that are operands, results or scratch.
+// What both have in common: statements over matrices that are operands or results.
 class LoopMatrixWriter : protected CodeWriter {
  public:
   LoopMatrixWriter(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit)
-      : stored_(body.hero->shape().element_type()),
-        type_(ComputedIn(stored_)),
+      : type_(body.hero->shape().element_type()),
         math_(type_),
         body_(body),
         buffers_(buffers),
         unit_(unit),
         kernel_(unit.kernel),
+        work_(kernel_.AddBuffer(type_, Access::kReadWrite, buffers.SliceOf(*body.instruction, 0))),
         subtract_(fmt::format("subtract_product_{}", unit.number)),
         batch_(BatchOf(body.hero->shape())) {
     Add(unit.OwnRows(batch_));
@@ -44,27 +40,17 @@ class LoopMatrixWriter : protected CodeWriter {
   Expression Operand(int k, const std::string& index) {
     const Instruction& operand = *body_.OperandOf(*body_.hero->operand(k));
     const auto held = std::ranges::find(unit_.held, &operand, &std::pair<const Instruction*, std::string>::first);
-    if (held != unit_.held.end()) return ConvertedText(stored_, type_, held->second);
-    // (A narrow float's carrier is the float.)
-    return kernel_.Loaded(kernel_.AddBuffer(stored_, Access::kRead, buffers_.SliceOf(operand, 0)), index);
-  }
-  // What is computed on, `narrow` the scratch of types that are computed in another.
-  int Work(std::span<const BufferSlice> narrow) {
-    return kernel_.AddBuffer(type_, Access::kReadWrite, type_ == stored_ ? Result() : narrow[0]);
-  }
-  BufferSlice Result() { return buffers_.SliceOf(*body_.instruction, 0); }
-  void StoreRounded(int work, const std::string& index) {
-    const int k = kernel_.AddBuffer(stored_, Access::kWrite, Result());
-    Declare(CarrierType(type_), "exact", kernel_.Loaded(work, index));
-    Add(kernel_.Storing(k, index, ConvertedText(type_, stored_, "exact")));
+    if (held != unit_.held.end()) return held->second;
+    return kernel_.Loaded(kernel_.AddBuffer(type_, Access::kRead, buffers_.SliceOf(operand, 0)), index);
   }
 
-  const ElementType stored_, type_;
+  const ElementType type_;
   const LinalgText math_;
   const FusionDescription& body_;
   BufferMap& buffers_;
   const LoopUnit& unit_;
   KernelBuilder& kernel_;
+  const int work_;  // the result
   const std::string subtract_;
   const int64_t batch_;  // matrices
 };
@@ -75,14 +61,13 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
 
   // A lane has an element of the column for each of its rows: it takes the columns before off that and, for itself, off
   // the diagonal's, so that nobody waits for the lane that has the diagonal.
-  Code Write(std::span<const BufferSlice> scratch) {
+  Code Write() {
     const Shape& shape = body_.hero->shape();
     const int64_t n = shape.dimension(shape.rank() - 1);
     const bool upper = !body_.hero->attributes<CholeskyAttributes>().lower;
-    const int work = Work(scratch);
     const MatrixPlace lower = RowMajor({}, n, n), place = upper ? lower.Transposed() : lower;
     const auto factor = [&](const std::string& i, const std::string& j) {
-      return kernel_.Loaded(work, place.Index("matrix", i, j));
+      return kernel_.Loaded(work_, place.Index("matrix", i, j));
     };
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
@@ -91,7 +76,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     OpenTurns(batch_ * n);
     Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
     OpenBlock("if (row < column)");
-    Add(kernel_.Storing(work, own, ZeroText(type_)));
+    Add(kernel_.Storing(work_, own, ZeroText(type_)));
     CloseBlock();
     OpenBlock("else");
     Declare(value, "rest", Operand(0, own));
@@ -105,16 +90,10 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     Line(fmt::format("{} pivot = {};", CarrierType(RealPart(type_)), math_.Root("diagonal")));
     Line(fmt::format("{} result = {};", value, math_.OfReal("pivot")));
     Line(fmt::format("if (row > column) result = {};", math_.OverReal("rest", "pivot")));
-    Add(kernel_.Storing(work, own, "result"));
+    Add(kernel_.Storing(work_, own, "result"));
     CloseBlock();
     CloseBlock();
     CloseBlock();
-    if (type_ != stored_) {
-      Wait();
-      OpenTurns(batch_ * n * n);
-      StoreRounded(work, "p");
-      CloseBlock();
-    }
     return Take();
   }
 };
@@ -130,9 +109,8 @@ class LoopSolveWriter : public LoopMatrixWriter {
   }
 
   Code Write(std::span<const BufferSlice> scratch) {
-    const bool shares = SharesUnknowns(form_, unit_.lanes);
-    const int work = Work(scratch.subspan(shares ? 1 : 0));
-    shares ? WriteShared(work, kernel_.AddBuffer(type_, Access::kReadWrite, scratch[0])) : WriteSides(work);
+    SharesUnknowns(form_, unit_.lanes) ? WriteShared(kernel_.AddBuffer(type_, Access::kReadWrite, scratch[0]))
+                                       : WriteSides();
     return Take();
   }
 
@@ -149,30 +127,25 @@ class LoopSolveWriter : public LoopMatrixWriter {
   }
 
   // Each lane its own right-hand sides.
-  void WriteSides(int work) {
+  void WriteSides() {
     OpenTurns(form_.batch * form_.sides);
     Line(fmt::format("uint matrix = p / {0}u, side = p % {0}u;", form_.sides));
     OpenBlock(fmt::format("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
     Declare(CarrierType(type_), "rest", Operand(1, Side("row")));
     OpenBlock("[[dont_unroll]] for (uint k = 0u; k < row; ++k)");
     const std::string factor = Matrix("factor", "row", "k");
-    Declare(CarrierType(type_), "known", kernel_.Loaded(work, Side("k")));
+    Declare(CarrierType(type_), "known", kernel_.Loaded(work_, Side("k")));
     Line(fmt::format("rest = {}(rest, {}, known);", subtract_, factor));
     CloseBlock();
     Divide("rest", "row");
-    Add(kernel_.Storing(work, Side("row"), "rest"));
+    Add(kernel_.Storing(work_, Side("row"), "rest"));
     CloseBlock();
-    if (type_ != stored_) {
-      OpenBlock(fmt::format("for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
-      StoreRounded(work, Side("row"));
-      CloseBlock();
-    }
     CloseBlock();
   }
 
   // Once an unknown is known, it is taken off all later rows. `rest` keeps what is left of each row, and does not
   // change for an unknown that is known, so that every lane may divide it for itself.
-  void WriteShared(int work, int rest) {
+  void WriteShared(int rest) {
     const int64_t n = form_.unknowns, count = form_.batch * n * form_.sides;
     const auto open_places = [&] {
       OpenTurns(count);
@@ -190,8 +163,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     Declare(CarrierType(type_), "known", kernel_.Loaded(rest, Side("column")));
     Divide("known", "column");
     OpenBlock("if (row == column)");
-    Add(kernel_.Storing(work, Side("row"), "known"));
-    if (type_ != stored_) StoreRounded(work, Side("row"));
+    Add(kernel_.Storing(work_, Side("row"), "known"));
     CloseBlock();
     OpenBlock("else");
     Declare(CarrierType(type_), "left", kernel_.Loaded(rest, Side("row")));
@@ -213,30 +185,27 @@ int64_t CostOfProduct(ElementType type) { return HasWideCarrier(type) || IsCompl
 
 LoopUnitNeeds NeedsOfLoopCholesky(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const Shape& shape = body.hero->shape();
-  const ElementType type = shape.element_type(), computed = ComputedIn(type);
   const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
   LoopUnitNeeds needs;
-  if (computed != type) needs.scratch.emplace_back(computed, IntList{shape.ElementCount()});
   needs.rows = batch;
   needs.waits = n;
-  needs.operations = batch * n * n * (n + 16) / 2 * CostOfProduct(type);
+  needs.operations = batch * n * n * (n + 16) / 2 * CostOfProduct(shape.element_type());
   needs.iterations = n * (2 + CeilDivide(batch * n, lanes) * (2 + n / 2)) + CeilDivide(batch * n * n, lanes) + 2;
   return needs;
 }
 
 Code WriteLoopCholesky(const LowerContext&, const FusionDescription& body, BufferMap& buffers,
-                       std::span<const BufferSlice> scratch, const LoopUnit& unit) {
-  return LoopCholeskyWriter(body, buffers, unit).Write(scratch);
+                       std::span<const BufferSlice>, const LoopUnit& unit) {
+  return LoopCholeskyWriter(body, buffers, unit).Write();
 }
 
 LoopUnitNeeds NeedsOfLoopSolve(const LowerContext&, const FusionDescription& body, uint32_t lanes) {
   const TriangularForm form(*body.hero);
-  const ElementType type = body.hero->shape().element_type(), computed = ComputedIn(type);
+  const ElementType type = body.hero->shape().element_type();
   const int64_t n = form.unknowns, count = form.batch * form.sides * n;
   LoopUnitNeeds needs;
   const bool shares = SharesUnknowns(form, lanes);
-  if (shares) needs.scratch.emplace_back(computed, IntList{count});
-  if (computed != type) needs.scratch.emplace_back(computed, IntList{count});
+  if (shares) needs.scratch.emplace_back(type, IntList{count});
   // Right-hand sides of a lane's own wait for nobody.
   needs.rows = shares ? form.batch : 1;
   needs.waits = shares ? n : 0;

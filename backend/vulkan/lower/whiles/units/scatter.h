@@ -14,7 +14,5 @@ namespace VXLA_NAMESPACE::vulkan {
 void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice> arrays,
                       std::span<const BufferSlice> parts, ValueWriter& writer, uint32_t lanes, LoopShare share,
                       int number);
-// The types of such sums, so many of each; none: there are none.
-std::vector<Shape> PartsOfLoopScatter(const Instruction& hero, const DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan
