@@ -10,6 +10,7 @@
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"
 #include "core/passes/devices/one_device.h"
+#include "core/passes/expand/expanders.h"
 #include "core/passes/sizes/live_specializer.h"
 #include "core/text/hlo_parser.h"
 
@@ -256,10 +257,11 @@ OpTypes TypesOf(Opcode opcode) {
     if (kind == OpcodeKind::kPending || kind == OpcodeKind::kUnevaluated) continue;
     const bool specialized = IsSpecialized(*module, opcode);
     if (kind == OpcodeKind::kExpanded && !specialized && !IsRewritten(*module, opcode)) continue;
-    const Instruction& root = *module->entry()->root();
+    const Instruction* root = module->entry()->root();
+    if (WidenLinearAlgebra(*module)) root = module->entry()->root()->operand(0);
     const bool lowered = IsLowered(kind) && !specialized;
-    if (!lowered || with->CanLower(root).ok()) types.native.push_back(type);
-    if (!lowered || without->CanLower(root).ok()) types.emulated.push_back(type);
+    if (!lowered || with->CanLower(*root).ok()) types.native.push_back(type);
+    if (!lowered || without->CanLower(*root).ok()) types.emulated.push_back(type);
   }
   return types;
 }
