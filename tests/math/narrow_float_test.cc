@@ -1,4 +1,4 @@
-// Narrow floats of the shader math against core/float_formats: every encoding, every midpoint between two, and random
+// Narrow floats of the shader math against core/data/float_formats: every encoding, every midpoint between two, and random
 // f32.
 #include <gtest/gtest.h>
 
