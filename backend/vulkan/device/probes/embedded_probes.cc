@@ -8,7 +8,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// Empty: there is none for the shape.
+// Empty: there is none; matrix units alone may have none, for their shape.
 std::vector<uint32_t> Find(std::span<const EmbeddedProbe> probes, const ProbeSubject& of, const DeviceFacts& facts) {
   const auto found = std::ranges::find_if(probes, [&](const EmbeddedProbe& probe) {
     if (probe.of.kind != of.kind) return false;

@@ -1,5 +1,5 @@
 // Windows of updates, each applied by lanes side by side: on their own, or one behind the other where they may meet.
-// Used by kernels of scatters and by loops that one workgroup runs.
+// Used by kernels of scatters and by loops that are one kernel.
 #pragma once
 
 #include "backend/vulkan/lower/indexing/scatter_text.h"
