@@ -356,6 +356,12 @@ std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& sh
   return Load(k, space_.Linearize(index, shape.dimensions()));
 }
 
+int ValueWriter::ResultTensor(int leaf) {
+  const Instruction& instruction = *body_.instruction;
+  const ElementType type = FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->element_type();
+  return kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(instruction, leaf));
+}
+
 std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
   const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));

@@ -55,6 +55,8 @@ class ValueWriter : CodeWriter {
   // What is loaded in pairs and stored after little arithmetic: LLVM would store a half of a 64-bit lane by a look at
   // the 64-bit vector on the stack, but for a zero that it does not know it is. (Elsewhere it costs a twentieth.)
   void HideLoads() { hides_loads_ = true; }
+  // The number of the tensor that a result of the fusion, one of the instruction's leaves, is stored in.
+  int ResultTensor(int leaf);
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.

@@ -65,6 +65,15 @@ Result<std::vector<Step>> LowerAttention(const LowerContext& context, const Fusi
 // so kernels have few copies of them.
 bool ComputesInPairs(const LowerContext& context, const FusionDescription& body);
 
+// A result of a fusion: a root, or an element of one that is a tuple.
+struct ResultLeaf {
+  const Instruction* root;
+  int element;
+  const Shape* shape;
+};
+// In the order of the instruction's leaves.
+std::vector<ResultLeaf> ResultLeaves(const FusionDescription& body);
+
 // "fusion.3 (exponential, subtract)": the name of a step.
 std::string StepName(const FusionDescription& body);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "backend/vulkan/spirv/float_modes.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -20,6 +21,12 @@ bool HasBrainMatrices(const DeviceFacts& facts) {
   return HasMatrices(facts) &&
          std::ranges::find(facts.matrices, ElementType::kBF16, &MatrixShape::term) != facts.matrices.end();
 }
+// Of some width: which one, the execution modes say.
+template <uint32_t number>
+bool HasFloatMode(const DeviceFacts& facts) {
+  const auto modes = FloatModesOf(facts);
+  return std::ranges::find(modes, number, &FloatMode::capability)->any();
+}
 constexpr UserCapability kCapabilities[] = {
     {0, "Matrix", [](const DeviceFacts&) { return true; }},
     {1, "Shader", [](const DeviceFacts&) { return true; }},
@@ -32,16 +39,9 @@ constexpr UserCapability kCapabilities[] = {
     {39, "Int8", [](const DeviceFacts& facts) { return facts.storage8; }},
     {4433, "StorageBuffer16BitAccess", [](const DeviceFacts& facts) { return facts.storage16; }},
     {4448, "StorageBuffer8BitAccess", [](const DeviceFacts& facts) { return facts.storage8; }},
-    // Of some width: which one, the execution modes say.
-    {4464, "DenormPreserve",
-     [](const DeviceFacts& f) { return f.denorm_preserve_16 || f.denorm_preserve_32 || f.denorm_preserve_64; }},
-    {4466, "SignedZeroInfNanPreserve",
-     [](const DeviceFacts& f) {
-       return f.signed_zero_inf_nan_preserve_16 || f.signed_zero_inf_nan_preserve_32 ||
-              f.signed_zero_inf_nan_preserve_64;
-     }},
-    {4467, "RoundingModeRTE",
-     [](const DeviceFacts& f) { return f.rounding_rte_16 || f.rounding_rte_32 || f.rounding_rte_64; }},
+    {4464, "DenormPreserve", HasFloatMode<4464>},
+    {4466, "SignedZeroInfNanPreserve", HasFloatMode<4466>},
+    {4467, "RoundingModeRTE", HasFloatMode<4467>},
     {5116, "BFloat16TypeKHR", HasBrainMatrices},
     {5118, "BFloat16CooperativeMatrixKHR", HasBrainMatrices},
     {5345, "VulkanMemoryModel", HasMatrices},  // which are enabled with it only

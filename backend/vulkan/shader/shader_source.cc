@@ -16,7 +16,7 @@
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
-#include "backend/vulkan/spirv/spirv_words.h"
+#include "backend/vulkan/spirv/float_modes.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -260,23 +260,15 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 }  // namespace
 
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
-  using namespace spirv;
-  constexpr uint32_t kDenormals[] = {CapabilityDenormPreserve, ExecutionModeDenormPreserve};
-  constexpr uint32_t kPreserve[] = {CapabilitySignedZeroInfNanPreserve, ExecutionModeSignedZeroInfNanPreserve};
-  constexpr uint32_t kRoundToEven[] = {CapabilityRoundingModeRTE, ExecutionModeRoundingModeRTE};
+  const std::pair<uint32_t, bool> widths[] = {{32, true}, {16, used.f16}, {64, used.f64}};
   std::string text;
-  auto mode = [&](bool wanted, const uint32_t(&codes)[2], int width) {
-    if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
-  };
-  mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
-  mode(used.f16 && facts.signed_zero_inf_nan_preserve_16, kPreserve, 16);
-  mode(used.f64 && facts.signed_zero_inf_nan_preserve_64, kPreserve, 64);
-  mode(facts.rounding_rte_32, kRoundToEven, 32);
-  mode(used.f16 && facts.rounding_rte_16, kRoundToEven, 16);
-  mode(used.f64 && facts.rounding_rte_64, kRoundToEven, 64);
-  mode(facts.denorm_preserve_32, kDenormals, 32);
-  mode(used.f16 && facts.denorm_preserve_16, kDenormals, 16);
-  mode(used.f64 && facts.denorm_preserve_64, kDenormals, 64);
+  for (const FloatMode& mode : FloatModesOf(facts)) {
+    for (const auto& [width, is_used] : widths) {
+      if (!is_used || !mode.Has(width)) continue;
+      text +=
+          fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", mode.capability, mode.mode, width);
+    }
+  }
   return text;
 }
 

@@ -1,7 +1,6 @@
 #include "backend/vulkan/spirv/float_modes.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <set>
 #include <span>
@@ -13,12 +12,6 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using namespace spirv;
-
-// A mode, its capability, and whether the device has it by the width of the float: 16, 32, 64.
-struct FloatMode {
-  uint32_t mode, capability;
-  std::array<bool, 3> has;
-};
 
 // Before SPIR-V 1.4 they are an extension's, which the module names.
 constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
@@ -35,32 +28,29 @@ bool NamesFloatControls(const Instruction& instruction) {
          std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
 }
 
-bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 0 : width == 32 ? 1 : 2]; }
-
 }  // namespace
 
+std::array<FloatMode, 3> FloatModesOf(const DeviceFacts& facts) {
+  return {{{ExecutionModeSignedZeroInfNanPreserve, CapabilitySignedZeroInfNanPreserve,
+            facts.signed_zero_inf_nan_preserve_32, facts.signed_zero_inf_nan_preserve_16,
+            facts.signed_zero_inf_nan_preserve_64},
+           {ExecutionModeRoundingModeRTE, CapabilityRoundingModeRTE, facts.rounding_rte_32, facts.rounding_rte_16,
+            facts.rounding_rte_64},
+           {ExecutionModeDenormPreserve, CapabilityDenormPreserve, facts.denorm_preserve_32, facts.denorm_preserve_16,
+            facts.denorm_preserve_64}}};
+}
+
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words) {
-  const FloatMode modes[] = {{ExecutionModeDenormPreserve,
-                              CapabilityDenormPreserve,
-                              {facts.denorm_preserve_16, facts.denorm_preserve_32, facts.denorm_preserve_64}},
-                             {ExecutionModeSignedZeroInfNanPreserve,
-                              CapabilitySignedZeroInfNanPreserve,
-                              {facts.signed_zero_inf_nan_preserve_16, facts.signed_zero_inf_nan_preserve_32,
-                               facts.signed_zero_inf_nan_preserve_64}},
-                             {ExecutionModeRoundingModeRTE,
-                              CapabilityRoundingModeRTE,
-                              {facts.rounding_rte_16, facts.rounding_rte_32, facts.rounding_rte_64}}};
+  const auto modes = FloatModesOf(facts);
   // A module declares a capability once, for all widths that it has modes of.
   const auto stays = [&](const Instruction& instruction) {
     const bool is_mode = instruction.op() == OpExecutionMode;
-    if (NamesFloatControls(instruction))
-      return std::ranges::any_of(
-          modes, [](const FloatMode& mode) { return std::ranges::find(mode.has, true) != mode.has.end(); });
+    if (NamesFloatControls(instruction)) return std::ranges::any_of(modes, &FloatMode::any);
     if (!is_mode && instruction.op() != OpCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
-    if (mode == std::end(modes)) return true;
-    return is_mode ? Has(*mode, instruction.words[3]) : std::ranges::find(mode->has, true) != mode->has.end();
+    if (mode == modes.end()) return true;
+    return is_mode ? mode->Has(instruction.words[3]) : mode->any();
   };
   std::vector<uint32_t> kept(words.begin(), words.begin() + kHeaderWords);
   for (const Instruction& instruction : Read(words)) {

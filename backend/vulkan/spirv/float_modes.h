@@ -1,6 +1,7 @@
 // Float modes of a SPIR-V module: denormals, signed zeros, rounding (SPV_KHR_float_controls).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,15 @@
 #include "backend/device_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+
+// A mode, its capability, and the widths of floats that the device has it for.
+struct FloatMode {
+  uint32_t mode, capability;
+  bool has_32, has_16, has_64;
+  bool Has(uint32_t width) const { return width == 16 ? has_16 : width == 32 ? has_32 : has_64; }
+  bool any() const { return has_16 || has_32 || has_64; }
+};
+std::array<FloatMode, 3> FloatModesOf(const DeviceFacts& facts);
 
 // The module without the float modes that are not the device's. `words` is a valid module.
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words);

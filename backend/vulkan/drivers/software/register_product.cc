@@ -17,12 +17,10 @@ class RegisterWriter : ProductParts {
 
   Step Write() const {
     const int64_t steps = reader_.work.k / shape_.k_step;
-    const int64_t row_tiles = CeilDivide(reader_.work.rows, shape_.tile_rows);
-    const int64_t column_tiles = CeilDivide(ColumnUnits(), shape_.lanes);
+    const Tiles tiles = TilesOf(shape_.tile_rows, int64_t{shape_.lanes} * shape_.tile_columns);
     const int64_t share_steps = CeilDivide(steps, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps, share_steps);
-    WriteTypes(kernel);
+    const int64_t groups = WriteHead(kernel, tiles, ColumnUnits(), steps, share_steps);
     // Along m only in whole strips of k: a lane for each k of a step.
     const bool by_k = shape_.share_lhs && !reader_.AlongK(true) && shape_.k_step == shape_.lanes && RowGroup() > 1;
     const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
@@ -35,7 +33,7 @@ class RegisterWriter : ProductParts {
         share_steps > block || shape_.repeated ? 1 : 0));
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
-                              kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
+                              kernel.Divide("(g)", tiles.rows), kernel.Divide("(g)", tiles.columns),
                               kernel.Divide("(g)", shape_.splits)));
     kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
     // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)

@@ -197,12 +197,8 @@ class TurnedLoopWriter {
         values[leaf].push_back(f.writer.Value(BeforeReshapes(body_, *body_.roots[leaf]), index));
     }
     const IndexExpression first = f.space.Linearize(f.first, dimensions_);
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const ElementType type = body_.roots[leaf]->shape().element_type();
-      const int k =
-          kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer.StoreGroup(k, first, values[leaf]);
-    }
+    for (size_t leaf = 0; leaf < values.size(); ++leaf)
+      f.writer.StoreGroup(f.writer.ResultTensor(static_cast<int>(leaf)), first, values[leaf]);
     End(f, "result");
   }
 

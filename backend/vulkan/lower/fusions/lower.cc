@@ -254,6 +254,15 @@ bool ComputesInPairs(const LowerContext& context, const FusionDescription& body)
   });
 }
 
+std::vector<ResultLeaf> ResultLeaves(const FusionDescription& body) {
+  std::vector<ResultLeaf> results;
+  for (const Instruction* root : body.roots) {
+    int element = 0;
+    for (const Shape* shape : FlattenTuple(root->shape())) results.push_back({root, element++, shape});
+  }
+  return results;
+}
+
 std::string StepName(const FusionDescription& body) {
   if (body.instruction->opcode() != Opcode::kFusion) {
     return fmt::format("{} ({})", body.instruction->name(), OpcodeText(body.instruction->opcode()));

@@ -234,10 +234,8 @@ class AttentionWriter {
       }
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      if (values[leaf].empty()) continue;
-      const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
-                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer.StoreAt(k, places, values[leaf]);
+      if (!values[leaf].empty())
+        f.writer.StoreAt(f.writer.ResultTensor(static_cast<int>(leaf)), places, values[leaf]);
     }
     f.Define(fmt::format("void store(uint batch, uint row, uint {})",
                          count > 1 ? "unit, float quad[4]" : "column, float value"));
@@ -261,8 +259,7 @@ class AttentionWriter {
       if (!IsStatistic(root)) continue;
       const bool of_total = &root == attention_.total;
       const MultiIndex index = StatisticIndex(attention_, f.space, f.place, of_total);
-      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
-                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      const int k = f.writer.ResultTensor(static_cast<int>(leaf));
       f.writer.Line(kernel.Store(k, f.writer.Index(f.space.Linearize(index, root.shape().dimensions())),
                                  FromF32(root, of_total ? "total" : "largest")));
     }

@@ -74,21 +74,7 @@ std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
          "next[4u * (p) + 3u])\n";
 }
 
-// The roots as outputs of a row program whose rows are the results of the dot.
-void AddRootOutputs(const ProductReader& reader, BufferMap& buffers, RowProgram* program) {
-  int leaf = 0;
-  for (const Instruction* root : reader.body().roots) {
-    RowOutput output;
-    output.level = 1;
-    output.type = root->shape().element_type();
-    output.slice = buffers.SliceOf(*reader.body().instruction, leaf++);
-    output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) {
-      return reader.RootValue(writer, *root, place.row);
-    };
-    program->outputs.push_back(std::move(output));
-  }
-}
-
+// Rows are the results of the product.
 RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   RowProgram program;
   program.body = &reader.body();
@@ -104,7 +90,7 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
     reader.PublishSum(writer, place.row, results[0]);
   };
   program.reduces.push_back(std::move(reduce));
-  AddRootOutputs(reader, buffers, &program);
+  program.outputs = RowOutputsOf(reader.body(), buffers);
   return program;
 }
 
@@ -122,16 +108,11 @@ class QuadWriter : ProductParts {
   // None if the operands are no such words in memory.
   std::optional<Step> WriteWith(QuadTerms terms) const {
     const DotWork& work = reader_.work;
-    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
-    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
     const bool bytes = terms == QuadTerms::kBytes;
     const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
-    DotShape unit = shape_;
-    unit.tile_columns = 4;
-    const ProductParts units(context_, reader_, buffers_, unit, shares_);
+    const ProductParts units = OfColumns(4);
     KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), steps, share);
-    WriteTypes(kernel);
+    const int64_t groups = WriteHead(kernel, TilesOfLanes(), units.ColumnUnits(), steps, share);
     const ElementType term = reader_.operand(true).shape().element_type();
     kernel.Append("#undef MULTIPLY_ADD\n");
     kernel.Append(QuadTypes(terms, term, reader_.sum_type));
@@ -220,12 +201,10 @@ class GroupWriter : ProductParts {
   Step Write() const {
     const DotWork& work = reader_.work;
     const MatrixShape& matrix = *shape_.matrix;
-    const int64_t row_tiles = CeilDivide(work.rows, int64_t{matrix.rows}),
-                  column_tiles = CeilDivide(work.columns, int64_t{matrix.columns}), share = ShareOfQuads(work.k);
+    const int64_t share = ShareOfQuads(work.k);
     const bool whole = work.rows % matrix.rows == 0 && work.columns % matrix.columns == 0 && work.k % matrix.k == 0;
     KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, work.columns, work.k, share);
-    WriteTypes(kernel);
+    const int64_t groups = WriteHead(kernel, TilesOf(matrix.rows, matrix.columns), work.columns, work.k, share);
     kernel.Append(MatrixDefines(matrix, context_.facts));
     kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
                               matrix.invocations, shape_.raster, whole ? 0 : 1));
@@ -326,14 +305,9 @@ class ProductWriter : ProductParts {
 
  private:
   Step WriteTiled() const {
-    const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
-                  tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
-    const int64_t row_tiles = CeilDivide(reader_.work.rows, tile_rows);
-    const int64_t column_tiles = CeilDivide(reader_.work.columns, tile_columns);
     const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
     KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k, share);
-    WriteTypes(kernel);
+    const int64_t groups = WriteHead(kernel, TilesOfLanes(), reader_.work.columns, reader_.work.k, share);
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define ROLLED {}\n",
@@ -415,15 +389,10 @@ class ProductWriter : ProductParts {
 
   Step WriteMatrices() const {
     const DotWork& work = reader_.work;
-    const int64_t row_tiles = CeilDivide(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
-    const int64_t column_tiles = CeilDivide(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
     const int64_t share = ShareOfQuads(work.k);
-    DotShape unit = shape_;
-    unit.tile_columns = 4;
-    const ProductParts units(context_, reader_, buffers_, unit, shares_);
+    const ProductParts units = OfColumns(4);
     KernelBuilder kernel(context_.facts);
-    const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), work.k, share);
-    WriteTypes(kernel);
+    const int64_t groups = WriteHead(kernel, TilesOfLanes(), units.ColumnUnits(), work.k, share);
     kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"

@@ -359,14 +359,13 @@ class ChainWriter : ChainTerms {
     const ChainSum& sum = chain_.sums[s];
     const int leaf = LeafOf(sum);
     const Instruction& root = *body_.roots[static_cast<size_t>(leaf)];
-    const int k =
-        kernel.AddBuffer(root.shape().element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
     OperandPath path;
     Follow(&root, &path);
     std::vector<const Instruction*> moves;
     for (auto link = path.rbegin(); link != path.rend(); ++link) moves.push_back(link->first);
     const int64_t columns = sum.over_batches() ? chain_.keys : sum.columns;
     Function f(*this, kernel, 1, columns);
+    const int k = f.writer.ResultTensor(leaf);
     if (columns % 4 == 0) f.writer.Vectorize(4, 4);
     std::vector<std::string> values, exist(4);
     std::vector<IndexExpression> places;
@@ -395,8 +394,7 @@ class ChainWriter : ChainTerms {
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];
       const std::string value = f.writer.Value(root, f.space.Delinearize(result, root.shape().dimensions()));
-      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
-                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      const int k = f.writer.ResultTensor(static_cast<int>(leaf));
       f.writer.Line(kernel.Store(k, f.writer.Index(result), value));
     }
     f.Define("void store(uint batch, uint row, float value)");

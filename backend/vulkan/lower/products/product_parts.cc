@@ -25,22 +25,19 @@ std::vector<IndexExpression> ProductParts::Columns(Hook& f) const {
   return columns;
 }
 
-void ProductParts::WriteTypes(KernelBuilder& kernel) const {
-  kernel.Append(ProductTypes(reader_, FusesTerms(context_.facts)));
-  kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
-}
-
-int64_t ProductParts::WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units,
-                                  int64_t steps, int64_t share) const {
-  const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
+int64_t ProductParts::WriteHead(KernelBuilder& kernel, const Tiles& tiles, int64_t units, int64_t steps,
+                                int64_t share) const {
+  const int64_t groups = reader_.work.batches * tiles.rows * tiles.columns * shape_.splits;
   kernel.Params({{"GROUP_COUNT", groups},
-                 {"ROW_TILES", row_tiles},
-                 {"COLUMN_TILES", column_tiles},
+                 {"ROW_TILES", tiles.rows},
+                 {"COLUMN_TILES", tiles.columns},
                  {"ROW_COUNT", reader_.work.rows},
                  {"UNIT_COUNT", units},
                  {"STEP_COUNT", steps},
                  {"SHARES", shape_.splits},
                  {"SHARE_STEPS", share}});
+  kernel.Append(ProductTypes(reader_, FusesTerms(context_.facts)));
+  kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   return groups;
 }
 
@@ -70,12 +67,8 @@ void ProductParts::StoreSums(Hook& f, const std::vector<IndexExpression>& column
     values.emplace_back();
     for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(f.writer, *root, place));
   }
-  for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-    const ElementType type = reader_.body().roots[leaf]->shape().element_type();
-    const int k =
-        kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-    store(k, values[leaf], at);
-  }
+  for (size_t leaf = 0; leaf < values.size(); ++leaf)
+    store(f.writer.ResultTensor(static_cast<int>(leaf)), values[leaf], at);
 }
 
 void ProductParts::StateOrder(Step* step, int64_t block, int64_t share, bool fused) const {
@@ -135,11 +128,8 @@ void ProductParts::WriteUnitStore(KernelBuilder& kernel) const {
 }
 
 void ProductParts::WriteColumnStore(KernelBuilder& kernel, std::string_view name) const {
-  DotShape one = shape_;
-  one.tile_columns = 1;
-  const ProductParts single(context_, reader_, buffers_, one, shares_);
   Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
-  single.StoreSums(f, {f.at(kColumn)}, {"sum"});
+  OfColumns(1).StoreSums(f, {f.at(kColumn)}, {"sum"});
   f.Define(fmt::format("void {}(uint batch, uint row, uint column, uint share, Sum sum)", name));
 }
 

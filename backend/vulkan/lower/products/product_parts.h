@@ -34,10 +34,25 @@ class ProductParts {
   // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
   std::vector<IndexExpression> Columns(Hook& f) const;
 
-  void WriteTypes(KernelBuilder& kernel) const;
-  // The workgroups; `units` of columns, steps along k and how many of them a share has.
-  int64_t WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t units, int64_t steps,
-                      int64_t share) const;
+  // How many tiles of so many rows and columns there are, of a workgroup each; and of those that lanes side by side take.
+  struct Tiles {
+    int64_t rows = 1, columns = 1;
+  };
+  Tiles TilesOf(int64_t rows, int64_t columns) const {
+    return {CeilDivide(reader_.work.rows, rows), CeilDivide(reader_.work.columns, columns)};
+  }
+  Tiles TilesOfLanes() const {
+    return TilesOf(int64_t{shape_.lanes_y} * shape_.tile_rows, int64_t{shape_.lanes} * shape_.tile_columns);
+  }
+  // The same parts where an invocation has so many neighbouring columns.
+  ProductParts OfColumns(uint32_t columns) const {
+    DotShape shape = shape_;
+    shape.tile_columns = columns;
+    return {context_, reader_, buffers_, shape, shares_};
+  }
+  // Parameters and types; how many workgroups there are. `units` of columns, steps along k and how many of them a share
+  // has.
+  int64_t WriteHead(KernelBuilder& kernel, const Tiles& tiles, int64_t units, int64_t steps, int64_t share) const;
   // Statements that store sums at the linear indices of one row.
   void StoreSums(Hook& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const;
   // store() of the neighbouring columns of a unit.

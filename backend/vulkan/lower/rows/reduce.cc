@@ -30,11 +30,7 @@ class RowProgramReader {
     program_.rows_contiguous = rows_.rows_are_contiguous();
     for (const Instruction* reduce : body_.heroes) AddReduce(*reduce);
     for (const Instruction* instruction : body_.computed) AddRowValue(*instruction);
-    int leaf = 0;
-    for (const Instruction* root : body_.roots) {
-      const int count = static_cast<int>(FlattenTuple(root->shape()).size());
-      for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++);
-    }
+    for (const ResultLeaf& result : ResultLeaves(body_)) AddOutput(result);
     for (const Instruction* instruction : body_.computed) {
       if (IsElementwise(instruction->opcode())) program_.flop += instruction->shape().ElementCount();
     }
@@ -99,19 +95,17 @@ class RowProgramReader {
     program_.values.push_back(std::move(row));
   }
 
-  void AddOutput(const Instruction& root, int root_leaf, int leaf) {
-    const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(root_leaf));
+  void AddOutput(const ResultLeaf& result) {
     RowOutput output;
-    output.level = body_.PhaseOf(root);
-    output.type = shape.element_type();
-    output.slice = buffers_.SliceOf(*body_.instruction, leaf);
-    const bool reduce = IsReduceResult(root);
-    output.per_element = !reduce && rows_.PlaceOf(shape) == RowSpace::Place::kElement;
-    output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer,
-                                                                                      const RowPlace& place) {
-      return writer.LeafValue(root, root_leaf, IndexAt(writer, shape, place, per_element));
+    output.level = body_.PhaseOf(*result.root);
+    output.type = result.shape->element_type();
+    output.slice = buffers_.SliceOf(*body_.instruction, static_cast<int>(program_.outputs.size()));
+    const bool reduce = IsReduceResult(*result.root);
+    output.per_element = !reduce && rows_.PlaceOf(*result.shape) == RowSpace::Place::kElement;
+    output.value = [this, result, per_element = output.per_element](ValueWriter& writer, const RowPlace& place) {
+      return writer.LeafValue(*result.root, result.element, IndexAt(writer, *result.shape, place, per_element));
     };
-    output.linear = [this, &shape](ValueWriter& writer, const RowPlace& place) {
+    output.linear = [this, &shape = *result.shape](ValueWriter& writer, const RowPlace& place) {
       return writer.space().Linearize(IndexAt(writer, shape, place, true), shape.dimensions());
     };
     program_.outputs.push_back(std::move(output));

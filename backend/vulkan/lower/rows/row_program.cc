@@ -366,6 +366,22 @@ class SplitLowering {
 
 }  // namespace
 
+std::vector<RowOutput> RowOutputsOf(const FusionDescription& body, BufferMap& buffers) {
+  std::vector<RowOutput> outputs;
+  for (const ResultLeaf& result : ResultLeaves(body)) {
+    RowOutput output;
+    output.level = 1;
+    output.type = result.shape->element_type();
+    output.slice = buffers.SliceOf(*body.instruction, static_cast<int>(outputs.size()));
+    output.value = [result](ValueWriter& writer, const RowPlace& place) {
+      const MultiIndex index = writer.space().Delinearize(place.row, result.shape->dimensions());
+      return writer.LeafValue(*result.root, result.element, index);
+    };
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
 RowReduce::RowReduce(const Instruction& reduction) : Reducer(ReadReducer(reduction)), source(&reduction) {
   init = [&reduction](ValueWriter& writer) {
     std::vector<std::string> values;

@@ -70,6 +70,9 @@ struct RowOutput {
   std::function<IndexExpression(ValueWriter&, const RowPlace&)> linear;  // of element outputs
 };
 
+// The results of a fusion, each a value of every row, in the order of the rows.
+std::vector<RowOutput> RowOutputsOf(const FusionDescription& body, BufferMap& buffers);
+
 struct RowProgram {
   const FusionDescription* body = nullptr;
   BufferMap* buffers = nullptr;

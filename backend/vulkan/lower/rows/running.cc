@@ -19,31 +19,21 @@ namespace {
 class RunningTile {
  public:
   static constexpr std::string_view kTotal = "shared_totals[slot - lane + (LANES - 1u)]";
-  RunningTile(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-              const RunningWindow& running)
+  RunningTile(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
         hero_(*body.hero),
-        running_(running),
+        array_(hero_),
         reducer_(ReadReducer(hero_)),
         carries_wide_(!reducer_.widens && FactsOfReducer(*hero_.called(0)).adds_floats &&
                       reducer_.types[0] == ElementType::kF32) {
-    const auto sizes = FlattenTuple(hero_.shape())[0]->dimensions();
-    sizes_.assign(sizes.begin(), sizes.end());
-    for (size_t d = 0; d < sizes_.size(); ++d) {
-      if (static_cast<int>(d) == running.dimension) continue;
-      others_.push_back(sizes_[d]);
-      if (static_cast<int>(d) > running.dimension) inner_ *= sizes_[d];
-    }
-    for (const int64_t size : others_) rows_ *= size;
-    length_ = sizes_[static_cast<size_t>(running.dimension)];
     carry_types_ = carries_wide_ ? std::vector{ElementType::kC64} : reducer_.types;
     shape_ = TuneRunning(context.facts, Work());
   }
 
   // Over units of rows, `o` of them.
-  Hook Begin(KernelBuilder& kernel) const { return Hook(kernel, body_, buffers_, {{"o", rows_ / columns()}}); }
+  Hook Begin(KernelBuilder& kernel) const { return Hook(kernel, body_, buffers_, {{"o", array_.rows / columns()}}); }
   // An element of a tile: in column `column`, the `at`-th neighbour of group `group`.
   struct Place {
     int column, group, at;
@@ -56,7 +46,7 @@ class RunningTile {
   int width() const { return static_cast<int>(shape_.width); }
   int groups() const { return static_cast<int>(shape_.items / shape_.width); }
   bool shares() const { return shape_.lanes > 1; }
-  int64_t group_count() const { return CeilDivide(length_, width()); }
+  int64_t group_count() const { return CeilDivide(array_.length, width()); }
   int64_t tile_groups() const { return int64_t{shape_.lanes} * groups(); }
   int64_t tiles() const { return CeilDivide(group_count(), tile_groups()); }
   // What is carried along is multiplied by one element after another, instead of by what a tile's come to.
@@ -74,7 +64,8 @@ class RunningTile {
   }
 
   RunningWork Work() const {
-    RunningWork work{rows_, length_, inner_};
+    const int64_t inner = RowMajorStrides(array_.sizes)[static_cast<size_t>(array_.running.dimension)];
+    RunningWork work{array_.rows, array_.length, inner};
     work.carry_words = WordsOf(carry_types_);
     work.in_pairs = ComputesInPairs(context_, body_);
     work.accumulator_bytes = 0;
@@ -99,7 +90,7 @@ class RunningTile {
     kernel.Append(fmt::format("struct Acc {{{} }};\n", Members(reducer_.types)));
     kernel.Append(reducer_.combine("combine"));
     if (reducer_.take) kernel.Append(reducer_.take("take") + reducer_.order("order"));
-    const std::string first = running_.reverse ? "b" : "a", second = running_.reverse ? "a" : "b";
+    const std::string first = array_.running.reverse ? "b" : "a", second = array_.running.reverse ? "a" : "b";
     kernel.Append(fmt::format("Acc running_join(Acc a, Acc b) {{\n  combine({}, {});\n  return {};\n}}\n",
                               fmt::join(MembersOf(first), ", "), fmt::join(MembersOf(second), ", "), first));
     if (carries_wide_) {
@@ -116,15 +107,11 @@ class RunningTile {
   }
 
   MultiIndex IndexAt(Hook& f, int column, const IndexExpression& element) const {
-    const IndexExpression row = f.space.Add(f.space.Scale(f.at(0), columns()), {{}, column});
-    MultiIndex index = f.space.Delinearize(row, others_);
-    index.insert(index.begin() + running_.dimension, element);
-    return index;
+    return array_.IndexAt(f.space, f.Nth(0, columns(), column), element);
   }
 
   IndexExpression TotalAt(Hook& f, int chunk, int column) const {
-    const IndexExpression row = f.space.Add(f.space.Scale(f.at(0), columns()), {{}, column});
-    return f.space.Add(f.space.Scale(f.space.Variable(chunk), rows_), row);
+    return f.space.Add(f.space.Scale(f.space.Variable(chunk), array_.rows), f.Nth(0, columns(), column));
   }
 
   // The places of a lane in a tile, in the order of the walk, with their groups' numbers bound.
@@ -135,14 +122,14 @@ class RunningTile {
     for (int g = 0; g < groups(); ++g) {
       const std::string place = fmt::format("first + {}u", g);
       const std::string clamped = ragged() ? fmt::format("min({}, {})", place, last) : place;
-      f.writer.Line(running_.reverse ? fmt::format("uint g{} = {} - ({});", g, last, clamped)
+      f.writer.Line(array_.running.reverse ? fmt::format("uint g{} = {} - ({});", g, last, clamped)
                                      : fmt::format("uint g{} = {};", g, clamped));
       const int variable = f.space.AddVariable(group_count());
       f.writer.Bind(variable, fmt::format("g{}", g));
       if (width() > 1) f.writer.Vectorize(variable, width());
       const IndexExpression start = f.space.Scale(f.space.Variable(variable), width());
       for (int i = 0; i < width(); ++i) {
-        const int at = running_.reverse ? width() - 1 - i : i;
+        const int at = array_.running.reverse ? width() - 1 - i : i;
         for (int c = 0; c < columns(); ++c) {
           places.push_back({c, g, at, IndexAt(f, c, f.space.Add(start, {{}, at})), ""});
         }
@@ -190,35 +177,26 @@ class RunningTile {
   }
 
   // The results of neighbouring places, `neighbours` at a time.
-  void StorePlaces(KernelBuilder& kernel, Hook& f, std::vector<Place> places) const {
+  void StorePlaces(Hook& f, std::vector<Place> places) const {
     const auto order = [](const Place& p) { return std::tuple(p.group, p.at, p.column); };
     std::ranges::sort(places, [&](const Place& a, const Place& b) { return order(a) < order(b); });
     const size_t neighbours = static_cast<size_t>(std::max(columns(), width()));
     int leaf = 0;
-    for (const Instruction* root : body_.roots) {
-      const auto leaves = FlattenTuple(root->shape());
-      for (size_t l = 0; l < leaves.size(); ++l, ++leaf) {
-        const int k =
-            kernel.AddBuffer(leaves[l]->element_type(), Access::kWrite, buffers_.SliceOf(*body_.instruction, leaf));
-        for (size_t n = 0; n < places.size(); n += neighbours) {
-          StoreNeighbours(f, k, *root, static_cast<int>(l), {places.data() + n, neighbours});
-        }
-      }
+    for (const ResultLeaf& result : ResultLeaves(body_)) {
+      const int k = f.writer.ResultTensor(leaf++);
+      for (size_t n = 0; n < places.size(); n += neighbours)
+        StoreNeighbours(f, k, result, {places.data() + n, neighbours});
     }
   }
 
-  void StoreNeighbours(Hook& f, int k, const Instruction& root, int leaf, std::span<const Place> places) const {
-    const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(leaf));
+  void StoreNeighbours(Hook& f, int k, const ResultLeaf& result, std::span<const Place> places) const {
     std::vector<std::string> values;
     for (const Place& place : places) {
-      MultiIndex index = place.index;
-      if (!std::ranges::equal(shape.dimensions(), sizes_)) {
-        index = f.space.Delinearize(f.space.Linearize(place.index, sizes_), shape.dimensions());
-      }
-      values.push_back(f.writer.LeafValue(root, leaf, index));
+      const MultiIndex index = array_.IndexIn(*result.shape, f.space, place.index);
+      values.push_back(f.writer.LeafValue(*result.root, result.element, index));
     }
     if (ragged()) f.writer.OpenBlock(fmt::format("if (first + {}u <= last_group)", places[0].group));
-    f.writer.StoreGroup(k, f.space.Linearize(places[0].index, sizes_), values);
+    f.writer.StoreGroup(k, f.space.Linearize(places[0].index, array_.sizes), values);
     if (ragged()) f.writer.CloseBlock();
   }
 
@@ -254,7 +232,7 @@ class RunningTile {
         }
       }
       for (const Place& place : places) PublishResult(f, place, fmt::format("before{}", place.column));
-      StorePlaces(kernel, f, places);
+      StorePlaces(f, places);
     }
     for (int c = 0; c < columns(); ++c) {
       if (carries_through()) {
@@ -271,12 +249,10 @@ class RunningTile {
   const FusionDescription& body_;
   BufferMap& buffers_;
   const Instruction& hero_;
-  const RunningWindow running_;
+  const RunningArray array_;
   const Reducer reducer_;
   const bool carries_wide_;  // only what is carried is two floats
   std::vector<ElementType> carry_types_;
-  IntList sizes_, others_;  // of the result; without the dimension
-  int64_t rows_ = 1, length_ = 1, inner_ = 1;
   RunningShape shape_;
 };
 
@@ -289,15 +265,15 @@ class RunningWriter : RunningTile {
     std::vector<Step> steps;
     if (shape_.one_pass) {
       const int64_t blocks = CeilDivide(tiles(), kBlock), sums = blocks + CeilDivide(blocks, kBlock);
-      const int64_t flags = 1 + (tiles() + sums) * rows_;
+      const int64_t flags = 1 + (tiles() + sums) * array_.rows;
       state_ = buffers_.Scratch(
-          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + sums * rows_ * WordsOf(carry_types_)));
+          4 * (flags + tiles() * array_.rows * WordsOf(reducer_.types) + sums * array_.rows * WordsOf(carry_types_)));
       // Flags and the ticket.
       return {ClearStep(context_, StepName(body_), state_, flags), WriteKernel(false)};
     }
     if (shape_.chunks > 1) {
       for (const ElementType type : carry_types_) {
-        totals_.push_back(buffers_.Scratch((shape_.chunks - 1) * rows_ * std::max(StorageBytes(type), 4)));
+        totals_.push_back(buffers_.Scratch((shape_.chunks - 1) * array_.rows * std::max(StorageBytes(type), 4)));
       }
       steps.push_back(WriteKernel(true));
     }
@@ -409,7 +385,7 @@ class RunningWriter : RunningTile {
 
   Step WriteKernel(bool totals) {
     KernelBuilder kernel(context_.facts);
-    const int64_t row_units = rows_ / columns();
+    const int64_t row_units = array_.rows / columns();
     const int64_t units = row_units * (totals ? shape_.chunks - 1 : shape_.chunks);
     const int64_t groups = CeilDivide(units, shape_.units);
     kernel.Params({{"GROUP_COUNT", groups},
@@ -434,7 +410,7 @@ class RunningWriter : RunningTile {
     kernel.Append(fmt::format("#define UNITS_ALONG_X {}\n", shares() ? 0 : 1));
     Step step = kernel.Finish(StepName(body_) + (totals ? " totals" : ""), "reduce/running.comp",
                               {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, grid);
-    step.flop = rows_ * length_;
+    step.flop = array_.rows * array_.length;
     return step;
   }
   std::vector<BufferSlice> totals_;  // chunk-major
@@ -443,9 +419,28 @@ class RunningWriter : RunningTile {
 
 }  // namespace
 
-std::vector<Step> LowerRunningWindow(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                     const RunningWindow& running) {
-  return RunningWriter(context, body, buffers, running).Write();
+RunningArray::RunningArray(const Instruction& hero) : running(*RunningWindowOf(hero)) {
+  const auto dimensions = FlattenTuple(hero.shape())[0]->dimensions();
+  sizes.assign(dimensions.begin(), dimensions.end());
+  length = sizes[static_cast<size_t>(running.dimension)];
+  others = sizes;
+  others.erase(others.begin() + running.dimension);
+  for (const int64_t size : others) rows *= size;
+}
+
+MultiIndex RunningArray::IndexAt(IndexSpace& space, const IndexExpression& row, const IndexExpression& element) const {
+  MultiIndex index = space.Delinearize(row, others);
+  index.insert(index.begin() + running.dimension, element);
+  return index;
+}
+
+MultiIndex RunningArray::IndexIn(const Shape& result, IndexSpace& space, const MultiIndex& index) const {
+  if (std::ranges::equal(result.dimensions(), sizes)) return index;
+  return space.Delinearize(space.Linearize(index, sizes), result.dimensions());
+}
+
+std::vector<Step> LowerRunningWindow(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  return RunningWriter(context, body, buffers).Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -42,11 +42,7 @@ class WindowReader {
     }
     program.flop = program.rows * program.row_size;
     AddReduce(&program);
-    int leaf = 0;
-    for (const Instruction* root : body_.roots) {
-      const int count = static_cast<int>(FlattenTuple(root->shape()).size());
-      for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++, &program);
-    }
+    program.outputs = RowOutputsOf(body_, buffers_);
     return program;
   }
 
@@ -102,18 +98,6 @@ class WindowReader {
     return values;
   }
 
-  void AddOutput(const Instruction& root, int root_leaf, int leaf, RowProgram* program) const {
-    const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(root_leaf));
-    RowOutput output;
-    output.level = 1;
-    output.type = shape.element_type();
-    output.slice = buffers_.SliceOf(*body_.instruction, leaf);
-    output.value = [&root, root_leaf, &shape](ValueWriter& writer, const RowPlace& place) {
-      return writer.LeafValue(root, root_leaf, writer.space().Delinearize(place.row, shape.dimensions()));
-    };
-    program->outputs.push_back(std::move(output));
-  }
-
   const FusionDescription& body_;
   BufferMap& buffers_;
   const Instruction* hero_;
@@ -137,7 +121,7 @@ Status CanLowerReduceWindow(const LowerContext&, const FusionDescription& body) 
 
 Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionDescription& body,
                                             BufferMap& buffers) {
-  if (const auto running = RunningWindowOf(*body.hero)) return LowerRunningWindow(context, body, buffers, *running);
+  if (RunningWindowOf(*body.hero)) return LowerRunningWindow(context, body, buffers);
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
   const auto tile = TileShortRows(context, program, reader.results(), reader.Windows());

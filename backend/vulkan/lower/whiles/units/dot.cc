@@ -157,11 +157,8 @@ class LoopDotWriter {
       for (size_t leaf = 0; leaf < roots.size(); ++leaf)
         values[leaf].push_back(reader_.RootValue(writer, *roots[leaf], space.Add(first, {{}, j})));
     }
-    for (size_t leaf = 0; leaf < roots.size(); ++leaf) {
-      const int k = unit_.kernel.AddBuffer(roots[leaf]->shape().element_type(), Access::kWrite,
-                                           buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-      writer.StoreGroup(k, first, values[leaf]);
-    }
+    for (size_t leaf = 0; leaf < roots.size(); ++leaf)
+      writer.StoreGroup(writer.ResultTensor(static_cast<int>(leaf)), first, values[leaf]);
     writer.CloseBlock();
     return writer.Take();
   }
@@ -177,9 +174,7 @@ class LoopDotWriter {
       for (size_t leaf = 0; leaf < roots.size(); ++leaf) {
         std::vector<std::string> values;
         for (const IndexExpression& place : at) values.push_back(reader_.RootValue(writer_, *roots[leaf], place));
-        const int k = unit_.kernel.AddBuffer(roots[leaf]->shape().element_type(), Access::kWrite,
-                                             buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-        writer_.StoreGroup(k, at[0], values);
+        writer_.StoreGroup(writer_.ResultTensor(static_cast<int>(leaf)), at[0], values);
       }
     }
   }

@@ -7,8 +7,8 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
+#include "backend/vulkan/lower/rows/running.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
-#include "core/maps/running_window.h"
 #include "core/numerics/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -19,9 +19,10 @@ constexpr int64_t kMostLanesOfARow = 32, kLeastOfAStretch = 4;
 // Stretches of a row that all workgroups share, and how many of these have a total of their own. Not measured yet.
 constexpr int64_t kMostStretches = 1024, kStretchesOfABlock = 32;
 
-struct RunningRows {
+struct RunningRows : RunningArray {
+  using RunningArray::RunningArray;
   // `groups`: workgroups with rows of their own.
-  RunningRows(const Instruction& hero, uint32_t workgroup_lanes, int64_t groups) : RunningRows(hero) {
+  RunningRows(const Instruction& hero, uint32_t workgroup_lanes, int64_t groups) : RunningArray(hero) {
     while (2 * lanes * CeilDivide(rows, groups) <= workgroup_lanes && 2 * lanes <= kMostLanesOfARow &&
            2 * lanes * kLeastOfAStretch <= length)
       lanes *= 2;
@@ -38,19 +39,7 @@ struct RunningRows {
   int64_t of_a_block() const { return std::min(lanes, kStretchesOfABlock); }
   int64_t blocks() const { return stretches() / of_a_block(); }
 
-  const RunningWindow running;
-  IntList sizes, others;
-  int64_t rows = 1, length = 0, lanes = 1, stretch = 0;  // lanes of a row, and elements of a lane's stretch
-
- private:
-  explicit RunningRows(const Instruction& hero) : running(*RunningWindowOf(hero)) {
-    const Shape& shape = *FlattenTuple(hero.shape())[0];
-    sizes.assign(shape.dimensions().begin(), shape.dimensions().end());
-    length = sizes[static_cast<size_t>(running.dimension)];
-    others = sizes;
-    others.erase(others.begin() + running.dimension);
-    for (const int64_t size : others) rows *= size;
-  }
+  int64_t lanes = 1, stretch = 0;  // of a row; elements of a lane's stretch
 };
 
 // Sums of f32 are kept in two floats: rows may be long, and a lane's sum has one term after another.
@@ -63,7 +52,6 @@ class LoopRunningWriter {
  public:
   LoopRunningWriter(const FusionDescription& body, BufferMap& buffers, const LoopUnit& unit)
       : body_(body),
-        buffers_(buffers),
         unit_(unit),
         hero_(*body.hero),
         rows_(unit.waits_for_grid() ? RunningRows::InStretches(hero_)
@@ -125,11 +113,7 @@ class LoopRunningWriter {
                                   rows_.stretch, rows_.length));
     writer_.Line(rows_.running.reverse ? fmt::format("uint at = {}u - step;", rows_.length - 1) : "uint at = step;");
   }
-  MultiIndex Index() {
-    MultiIndex index = space_.Delinearize(space_.Variable(row_), rows_.others);
-    index.insert(index.begin() + rows_.running.dimension, space_.Variable(at_));
-    return index;
-  }
+  MultiIndex Index() { return rows_.IndexAt(space_, space_.Variable(row_), space_.Variable(at_)); }
   std::vector<std::string> Elements() {
     std::vector<std::string> values;
     for (int i = 0; i < count(); ++i) values.push_back(reducer_.Taken(writer_.Value(*hero_.operand(i), Index())));
@@ -229,22 +213,14 @@ class LoopRunningWriter {
     }
     const IndexExpression linear = space_.Linearize(index, rows_.sizes);
     int leaf = 0;
-    for (const Instruction* root : body_.roots) {
-      const auto shapes = FlattenTuple(root->shape());
-      for (size_t l = 0; l < shapes.size(); ++l, ++leaf) {
-        const MultiIndex place = std::ranges::equal(shapes[l]->dimensions(), rows_.sizes)
-                                     ? index
-                                     : space_.Delinearize(linear, shapes[l]->dimensions());
-        const std::string value = writer_.LeafValue(*root, static_cast<int>(l), place);
-        const int k = unit_.kernel.AddBuffer(shapes[l]->element_type(), Access::kWrite,
-                                             buffers_.SliceOf(*body_.instruction, leaf));
-        writer_.StoreAt(k, {&linear, 1}, {&value, 1}, false, [&](size_t) { return owns; });
-      }
+    for (const ResultLeaf& result : ResultLeaves(body_)) {
+      const MultiIndex place = rows_.IndexIn(*result.shape, space_, index);
+      const std::string value = writer_.LeafValue(*result.root, result.element, place);
+      writer_.StoreAt(writer_.ResultTensor(leaf++), {&linear, 1}, {&value, 1}, false, [&](size_t) { return owns; });
     }
   }
 
   const FusionDescription& body_;
-  BufferMap& buffers_;
   const LoopUnit& unit_;
   const Instruction& hero_;
   const RunningRows rows_;
