@@ -52,16 +52,9 @@ void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::s
 
 const std::string* ValueWriter::Find(const std::string& key) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (auto it = scope->locals.find(key); it != scope->locals.end()) return &it->second;
+    if (auto it = scope->find(key); it != scope->end()) return &it->second;
   }
   return nullptr;
-}
-
-std::optional<IndexExpression> ValueWriter::FindVariable(const std::string& key) const {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (auto it = scope->variables.find(key); it != scope->variables.end()) return space_.Variable(it->second);
-  }
-  return std::nullopt;
 }
 
 void ValueWriter::OpenBlock(const std::string& head) {
@@ -111,8 +104,6 @@ std::string ValueWriter::VariableName(int variable) {
 
 std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   if (divisor == 1) return VariableName(variable);
-  const std::string key = fmt::format("q{}/{}", variable, divisor);
-  if (const std::string* known = Find(key)) return *known;
   const int64_t size = space_.size(variable);
   if (size > int64_t{1} << 32) {
     kernel_.NoteBeyondReach();
@@ -120,51 +111,48 @@ std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   }
   // Divide is exact below 2^31.
   const bool large = size > int64_t{1} << 31;
-  const std::string name = VariableName(variable);
-  const std::string value =
-      Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
-                          : kernel_.Divide(name, divisor));
-  return Keep(key, value);
+  return Once(fmt::format("q{}/{}", variable, divisor), [&] {
+    const std::string name = VariableName(variable);
+    return Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
+                               : kernel_.Divide(name, divisor));
+  });
 }
 
 std::string ValueWriter::Digit(const IndexTerm& term) {
   if (term.modulus == 0) return Quotient(term.variable, term.divisor);
-  const std::string key = fmt::format("d{}/{}%{}", term.variable, term.divisor, term.modulus);
-  if (const std::string* known = Find(key)) return *known;
-  // x % m through quotients that other digits need as well.
-  const std::string low = Quotient(term.variable, term.divisor);
-  const std::string high = Quotient(term.variable, term.divisor * term.modulus);
-  const std::string value =
-      Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
-  return Keep(key, value);
+  return Once(fmt::format("d{}/{}%{}", term.variable, term.divisor, term.modulus), [&] {
+    // x % m through quotients that other digits need as well.
+    const std::string low = Quotient(term.variable, term.divisor);
+    const std::string high = Quotient(term.variable, term.divisor * term.modulus);
+    return Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
+  });
 }
 
 std::string ValueWriter::Index(const IndexExpression& expression) {
   if (expression == IndexExpression()) return "0u";
-  const std::string key = "i" + KeyOf(expression);
-  if (const std::string* known = Find(key)) return *known;
-  const auto [least, most] = space_.Range(expression);
-  if (most >= int64_t{1} << 32 || (least < 0 && (most >= int64_t{1} << 31 || least < -(int64_t{1} << 31)))) {
-    kernel_.NoteBeyondReach();
-  }
-  std::string text;
-  for (const IndexTerm& term : expression.terms) {
-    const std::string digit = Digit(term);
-    if (term.coefficient == -1) {
-      text += (text.empty() ? "0u - " : " - ") + digit;
-      continue;
+  return Once("i" + KeyOf(expression), [&] {
+    const auto [least, most] = space_.Range(expression);
+    if (most >= int64_t{1} << 32 || (least < 0 && (most >= int64_t{1} << 31 || least < -(int64_t{1} << 31)))) {
+      kernel_.NoteBeyondReach();
     }
-    if (!text.empty()) text += " + ";
-    // Negative coefficients wrap: the sum is right modulo 2^32.
-    text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(static_cast<uint32_t>(term.coefficient));
-  }
-  if (expression.constant != 0) {
-    text += (text.empty() ? "" : " + ") + kernel_.Param(static_cast<uint32_t>(expression.constant));
-  }
-  const bool is_digit =
-      expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
-  const std::string name = is_digit ? text : Local("uint", text);
-  return Keep(key, name);
+    std::string text;
+    for (const IndexTerm& term : expression.terms) {
+      const std::string digit = Digit(term);
+      if (term.coefficient == -1) {
+        text += (text.empty() ? "0u - " : " - ") + digit;
+        continue;
+      }
+      if (!text.empty()) text += " + ";
+      // Negative coefficients wrap: the sum is right modulo 2^32.
+      text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(static_cast<uint32_t>(term.coefficient));
+    }
+    if (expression.constant != 0) {
+      text += (text.empty() ? "" : " + ") + kernel_.Param(static_cast<uint32_t>(expression.constant));
+    }
+    const bool is_digit =
+        expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
+    return is_digit ? text : Local("uint", text);
+  });
 }
 
 std::string ValueWriter::Place(const IndexExpression& linear) {
@@ -174,22 +162,21 @@ std::string ValueWriter::Place(const IndexExpression& linear) {
 std::string ValueWriter::FarPlace(const IndexExpression& linear) {
   kernel_.ReachesFar();
   if (!kernel_.has_wide_indices()) kernel_.NoteBeyondReach();
-  const std::string key = "f" + KeyOf(linear);
-  if (const std::string* known = Find(key)) return *known;
-  const auto wide = [&](int64_t value) {
-    const auto bits = static_cast<uint64_t>(value);
-    const std::string low = kernel_.Param(static_cast<uint32_t>(bits));
-    return fmt::format("WIDE_INDEX({}, {})", low, kernel_.Param(static_cast<uint32_t>(bits >> 32)));
-  };
-  std::string text;
-  for (const IndexTerm& term : linear.terms) {
-    if (!text.empty()) text += " + ";
-    text += fmt::format("index64_t({})", Digit(term));
-    if (term.coefficient != 1) text += " * " + wide(term.coefficient);
-  }
-  if (linear.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + wide(linear.constant);
-  const std::string name = Local("index64_t", text);
-  return Keep(key, name);
+  return Once("f" + KeyOf(linear), [&] {
+    const auto wide = [&](int64_t value) {
+      const auto bits = static_cast<uint64_t>(value);
+      const std::string low = kernel_.Param(static_cast<uint32_t>(bits));
+      return fmt::format("WIDE_INDEX({}, {})", low, kernel_.Param(static_cast<uint32_t>(bits >> 32)));
+    };
+    std::string text;
+    for (const IndexTerm& term : linear.terms) {
+      if (!text.empty()) text += " + ";
+      text += fmt::format("index64_t({})", Digit(term));
+      if (term.coefficient != 1) text += " * " + wide(term.coefficient);
+    }
+    if (linear.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + wide(linear.constant);
+    return Local("index64_t", text);
+  });
 }
 
 std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape) {
@@ -229,11 +216,10 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
     if (const std::string* value = FindOverride(element ? *instruction.operand(0) : instruction, leaf, index))
       return *value;
   }
-  const std::string key = KeyOf(instruction, index);
-  if (const std::string* known = Find(key)) return *known;
-  kernel_.NoteType(instruction.shape().element_type());
-  const std::string value = Compute(instruction, index);
-  return Keep(key, value);
+  return Once(KeyOf(instruction, index), [&] {
+    kernel_.NoteType(instruction.shape().element_type());
+    return Compute(instruction, index);
+  });
 }
 
 std::vector<std::vector<std::string>> ValueWriter::Values(std::span<const Instruction* const> instructions,
@@ -364,11 +350,10 @@ int ValueWriter::ResultTensor(int leaf) {
 
 std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
-  const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
-  if (const std::string* known = Find(key)) return *known;
-  const ElementType type = kernel_.buffer_type(k);
-  const std::string value = Local(CarrierType(type), Loaded(k, StorageTag(type), 1, Place(linear), type));
-  return Keep(key, value);
+  return Once(fmt::format("e{}:{}", k, KeyOf(linear)), [&] {
+    const ElementType type = kernel_.buffer_type(k);
+    return Local(CarrierType(type), Loaded(k, StorageTag(type), 1, Place(linear), type));
+  });
 }
 
 void ValueWriter::Vectorize(int variable, int width) {
@@ -419,21 +404,15 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
   const int words = WordsOfAnAccess(k);
   const IndexExpression place =
       space_.Add(space_.Scale(at.group, group / (4 * words)), {{}, at.place * bytes / (4 * words)});
-  const std::string key = fmt::format("p{}:{}", k, KeyOf(place));
-  const std::string* several = Find(key);
-  if (several == nullptr) {
+  const std::string several = Once(fmt::format("p{}:{}", k, KeyOf(place)), [&] {
     kernel_.AddWordsView(k, words);
-    const std::string loaded = Local(fmt::format("uvec{}", words), Loaded(k, "u32", words, Place(place)));
-    several = &(scopes_.back().locals[key] = loaded);
-  }
-  return fmt::format("{}.{}", *several, "xyzw"[at.place * bytes / 4 % words]);
+    return Local(fmt::format("uvec{}", words), Loaded(k, "u32", words, Place(place)));
+  });
+  return fmt::format("{}.{}", several, "xyzw"[at.place * bytes / 4 % words]);
 }
 
 std::string ValueWriter::WordAt(int k, const GroupPlace& at) {
-  const std::string key = fmt::format("w{}:{}", k, KeyOf(WordOf(k, at)));
-  if (const std::string* known = Find(key)) return *known;
-  const std::string loaded = LoadWord(k, at);
-  return Keep(key, loaded);
+  return Once(fmt::format("w{}:{}", k, KeyOf(WordOf(k, at))), [&] { return LoadWord(k, at); });
 }
 
 std::vector<std::string> ValueWriter::GroupWords(const Instruction& instruction, MultiIndex index) {
@@ -456,37 +435,35 @@ std::vector<std::string> ValueWriter::GroupWords(const Instruction& instruction,
 
 std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const ElementType type = kernel_.buffer_type(k);
-  const std::string key = fmt::format("w{}:{}:{}", k, KeyOf(WordOf(k, at)), at.place);
-  if (const std::string* known = Find(key)) return *known;
-  const int width = 8 * StorageBytes(type);
-  const auto shift = static_cast<int>(at.place * width % 32);
-  const std::string word = WordAt(k, at), upper = shift == 16 ? "upper_" : "";
-  // A function that takes one half of the word and ignores the other spares the instructions that cut it out.
-  if (type == ElementType::kBF16) {
-    return Keep(key, Local("float", fmt::format("decode_{}bf16({})", upper, word)));
-  }
-  const std::string stored = fmt::format("(({} >> {}) & {}u)", word, shift, (1u << width) - 1);
-  Expression value{FromStorage(type, stored)};
-  if (type == ElementType::kF16) {
-    value.by = shift == 16 ? MadeBy::kUpperHalf : MadeBy::kHalf;
-    value.operands = {word};
-  }
-  const std::string local = Local(CarrierType(type), std::move(value));
-  if (type == ElementType::kF16 && kernel_.has_native_f16()) {
-    any_nan_of_[local] = Local("float", Expression{fmt::format("decode_{}any_nan_f16({})", upper, word),
-                                                   shift == 16 ? MadeBy::kUpperHalfOfAnyNan : MadeBy::kHalfOfAnyNan,
-                                                   {word}});
-  }
-  return Keep(key, local);
+  return Once(fmt::format("w{}:{}:{}", k, KeyOf(WordOf(k, at)), at.place), [&] {
+    const int width = 8 * StorageBytes(type);
+    const auto shift = static_cast<int>(at.place * width % 32);
+    const std::string word = WordAt(k, at), upper = shift == 16 ? "upper_" : "";
+    // A function that takes one half of the word and ignores the other spares the instructions that cut it out.
+    if (type == ElementType::kBF16) {
+      return Local("float", fmt::format("decode_{}bf16({})", upper, word));
+    }
+    const std::string stored = fmt::format("(({} >> {}) & {}u)", word, shift, (1u << width) - 1);
+    Expression value{FromStorage(type, stored)};
+    if (type == ElementType::kF16) {
+      value.by = shift == 16 ? MadeBy::kUpperHalf : MadeBy::kHalf;
+      value.operands = {word};
+    }
+    const std::string local = Local(CarrierType(type), std::move(value));
+    if (type == ElementType::kF16 && kernel_.has_native_f16()) {
+      any_nan_of_[local] = Local("float", Expression{fmt::format("decode_{}any_nan_f16({})", upper, word),
+                                                     shift == 16 ? MadeBy::kUpperHalfOfAnyNan : MadeBy::kHalfOfAnyNan,
+                                                     {word}});
+    }
+    return local;
+  });
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   if (kernel_.groups_are_words(k)) return LoadFromWord(k, at);
-  const std::string key = fmt::format("g{}:{}", k, KeyOf(at.group));
   const std::string_view tag = StorageTag(kernel_.buffer_type(k));
   const std::string pair = Elements{"", tag, 2, ""}.type(), vector = Elements{"", tag, 4, ""}.type();
-  const std::string* known = Find(key);
-  if (known == nullptr) {
+  const std::string known = Once(fmt::format("g{}:{}", k, KeyOf(at.group)), [&] {
     const std::string index = Place(at.group);
     const std::string name = NewName();
     const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
@@ -510,11 +487,11 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
                 {fmt::format("{}(unpackUint2x32({}_8[{}]){})", from, name, i, zero)});
       }
     }
-    known = &(scopes_.back().locals[key] = name);
-  }
+    return name;
+  });
   const auto place = static_cast<size_t>(at.place);
-  if (vector_width_ == 4) return fmt::format("{}.{}", *known, "xyzw"[place]);
-  return fmt::format("{}_{}.{}", *known, place / 2, "xy"[place % 2]);
+  if (vector_width_ == 4) return fmt::format("{}.{}", known, "xyzw"[place]);
+  return fmt::format("{}_{}.{}", known, place / 2, "xy"[place % 2]);
 }
 
 int ValueWriter::WordsOfAnAccess(int k) const {
@@ -752,13 +729,8 @@ IndexExpression ValueWriter::ClampedStart(const Instruction& indices, const Mult
     const int64_t start = indices.literal().GetInt(0);
     return {{}, start < 0 && IsUnsigned(type) ? most : std::clamp<int64_t>(start, 0, most)};
   }
-  const std::string key = fmt::format("s{}:{}", KeyOf(indices, at), most);
-  if (const auto known = FindVariable(key)) return *known;
-  const std::string value = Value(indices, at);
-  const int variable = space_.AddVariable(most + 1);
-  Bind(variable, Local("uint", ClampedText(type, value, most)));
-  scopes_.back().variables[key] = variable;
-  return space_.Variable(variable);
+  return VariableOnce(fmt::format("s{}:{}", KeyOf(indices, at), most), most + 1,
+                      [&] { return ClampedText(type, Value(indices, at), most); });
 }
 
 // A uint: the value of an integer type clamped to [0, most].
@@ -775,13 +747,10 @@ std::string ValueWriter::ClampedText(ElementType type, const std::string& value,
 }
 
 IndexExpression ValueWriter::Clamped(const IndexExpression& expression, int64_t size) {
-  const std::string key = fmt::format("c{}:{}", size, KeyOf(expression));
-  if (const auto known = FindVariable(key)) return *known;
-  const int variable = space_.AddVariable(size);
-  const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
-  Bind(variable, Local("uint", fmt::format("min({}, {})", Index(expression), most)));
-  scopes_.back().variables[key] = variable;
-  return space_.Variable(variable);
+  return VariableOnce(fmt::format("c{}:{}", size, KeyOf(expression)), size, [&] {
+    const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
+    return fmt::format("min({}, {})", Index(expression), most);
+  });
 }
 
 MultiIndex ValueWriter::WindowStart(const Instruction& instruction, int first, const Shape& whole,

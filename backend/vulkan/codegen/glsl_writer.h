@@ -112,11 +112,26 @@ class ValueWriter : CodeWriter {
   Code Take();
 
  private:
-  // Locals that hold what was computed before, by a text key; a block's locals end with it.
-  struct Scope {
-    std::unordered_map<std::string, std::string> locals;
-    std::unordered_map<std::string, int> variables;  // of the index space, likewise
-  };
+  // Locals that hold what was computed before, by a text key.
+  using Scope = std::unordered_map<std::string, std::string>;
+  // The local that `make` gives for the key, made once: it ends with the block that it is made in.
+  template <typename Make>
+  std::string Once(const std::string& key, const Make& make) {
+    if (const std::string* known = Find(key)) return *known;
+    std::string local = make();
+    return scopes_.back()[key] = std::move(local);
+  }
+  const std::string* Find(const std::string& key) const;
+  // Likewise a variable of so many values, a local uint.
+  template <typename Make>
+  IndexExpression VariableOnce(const std::string& key, int64_t size, const Make& make) {
+    const std::string local = Once(key, [&] {
+      const std::string made = Local("uint", make());
+      Bind(variables_[made] = space_.AddVariable(size), made);
+      return made;
+    });
+    return space_.Variable(variables_.at(local));
+  }
   struct OverriddenValue {
     IndexExpression at;  // linear
     std::string value;
@@ -151,10 +166,9 @@ class ValueWriter : CodeWriter {
   // Words that a load or store of a group of packed elements moves at a time.
   int WordsOfAnAccess(int k) const;
   Stored PackedWord(ElementType type, std::span<const std::string> parts) const;
-  // The word that element `at` lies in, loaded; with its pair where there are pairs.
-  std::string LoadWord(int k, const GroupPlace& at);
-  // The same, memoised.
+  // The word that element `at` lies in, loaded; with its pair where there are pairs. Memoised.
   std::string WordAt(int k, const GroupPlace& at);
+  std::string LoadWord(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
   void StoreValue(int k, const IndexExpression& place, const std::string& value);
   void StoreNeighbours(int k, const IndexExpression& first, std::span<const std::string> values);
@@ -164,9 +178,6 @@ class ValueWriter : CodeWriter {
   std::string VariableName(int variable);
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);
-  const std::string* Find(const std::string& key) const;
-  std::string Keep(const std::string& key, std::string local) { return scopes_.back().locals[key] = std::move(local); }
-  std::optional<IndexExpression> FindVariable(const std::string& key) const;
   // A local's name that is new.
   std::string NewName() { return "v" + std::to_string(next_local_++); }
   void StoreValues(int k, std::string_view tag, const std::string& index, std::vector<Stored> values);
@@ -190,6 +201,7 @@ class ValueWriter : CodeWriter {
   int vector_width_ = 1;
   bool only_moves_ = false, hides_loads_ = false, joins_pairs_ = false;
   std::vector<Scope> scopes_{1};
+  std::unordered_map<std::string, int> variables_;  // of the index space, by the local that each is
   int next_local_ = 0;
   std::unordered_set<std::string> rounded_;                  // locals that round_f16 or round_bf16 gave
   std::unordered_map<std::string, std::string> any_nan_of_;  // of locals: others, the same but for a NaN's bits

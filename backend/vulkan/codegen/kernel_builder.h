@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,11 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 class ValueWriter;
+
+// How many elements such sizes make up.
+inline int64_t ElementCountOf(std::span<const int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
 
 // floor(n / divisor) == (high 32 bits of n * multiplier) >> shift for every n below 2^31; divisor in [2, 2^31).
 struct MagicDivisor {

@@ -265,8 +265,7 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   for (const FloatMode& mode : FloatModesOf(facts)) {
     for (const auto& [width, is_used] : widths) {
       if (!is_used || !mode.Has(width)) continue;
-      text +=
-          fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", mode.capability, mode.mode, width);
+      text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", mode.capability, mode.mode, width);
     }
   }
   return text;

@@ -105,8 +105,7 @@ class TurnedLoopWriter {
 
   Step Write() {
     const TurnShape& shape = turn_.shape;
-    int64_t groups = 1;
-    for (int64_t size : groups_) groups *= size;
+    const int64_t groups = ElementCountOf(groups_);
     kernel_.Param(static_cast<uint32_t>(groups));
     kernel_.Append(fmt::format("#define TURNS {}u\n", shape.tile / shape.lanes_y));
     WriteStage();
@@ -125,10 +124,10 @@ class TurnedLoopWriter {
     MultiIndex first;  // the index of the group's first element
   };
   Function Begin(size_t along, size_t across) {
-    int64_t count = 1;
-    for (int64_t size : groups_) count *= size;
     return Function(kernel_, body_, buffers_,
-                    {{"group", count}, {"a", dimensions_[along] / turn_.shape.width}, {"b", dimensions_[across]}});
+                    {{"group", ElementCountOf(groups_)},
+                     {"a", dimensions_[along] / turn_.shape.width},
+                     {"b", dimensions_[across]}});
   }
   void Open(Function& f, size_t along, size_t across) {
     const TurnShape& shape = turn_.shape;

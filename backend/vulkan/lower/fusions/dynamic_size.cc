@@ -76,8 +76,7 @@ LiveCount LiveWords(const Instruction& set) {
   auto at = std::ranges::find(dimensions, 0);
   if (at == dimensions.end() && dimensions.size() == 1) at = dimensions.begin();
   if (at == dimensions.end() || from.ElementCount() == 0) return {};
-  int64_t times = 1;
-  for (int d = 0; d < *at; ++d) times *= from.dimension(d);
+  const int64_t times = ElementCountOf(from.dimensions().first(static_cast<size_t>(*at)));
   const int64_t rows = from.dimension(static_cast<int>(*at));
   if (from.SizeBytes() % (times * rows) != 0) return {};
   const int64_t row_bytes = from.SizeBytes() / (times * rows);

@@ -173,11 +173,7 @@ void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
   TakeSums(run, "part", parts);
   writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
   writer_.Line("bool begun = false;");
-  Run last{run.place, run.stop, run.in_window, {}};
-  for (size_t j = 0; j < run.held.size(); ++j) {
-    auto& held = last.held.emplace_back();
-    for (const ElementType type : reducer_.types) held.push_back(writer_.Assignable(type, ZeroText(type)));
-  }
+  const Run last{run.place, run.stop, run.in_window, Accumulators(run.held.size())};
   TakeUpdates(last, "rest", "rest_end", "begun");
   writer_.OpenBlock("if (begun)");
   for (size_t j = 0; j < run.held.size(); ++j) writer_.Line(JoinText(combine_, run.held[j], last.held[j]));
@@ -267,20 +263,13 @@ void ScatterText::SumPart(const std::string& part, const IndexExpression& in_win
     conditions.insert(conditions.end(), target.conditions.begin(), target.conditions.end());
     OpenIf(conditions);
   }
-  for (int64_t j = 0; j < lanes; ++j) {
+  for (int64_t j = 0; j < lanes; ++j)
     run.in_window.push_back(space_.Delinearize(space_.Add(in_window, {{}, j}), form_.window_sizes));
-    auto& held = run.held.emplace_back();
-    for (const ElementType type : reducer_.types) held.push_back(writer_.Assignable(type, ZeroText(type)));
-  }
+  run.held = Accumulators(run.in_window.size());
   writer_.Line("bool begun = false;");
   TakeUpdates(run, "m", "end", "begun");
   const MultiIndex place{space_.Variable(variable), in_window};
-  const IndexExpression first = space_.Linearize(place, IntList{PartCount(form_.count), window_count_});
-  for (size_t k = 0; k < parts.size(); ++k) {
-    std::vector<std::string> sums;
-    for (const auto& lane : run.held) sums.push_back(lane[k]);
-    writer_.StoreGroup(parts[k], first, sums);
-  }
+  StoreParts(parts, space_.Linearize(place, IntList{PartCount(form_.count), window_count_}), run.held);
   writer_.CloseBlock();
 }
 

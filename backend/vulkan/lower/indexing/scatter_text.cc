@@ -32,9 +32,8 @@ ScatterText::ScatterText(const Instruction& scatter, KernelBuilder& kernel, Inde
       kernel_(kernel),
       space_(space),
       writer_(writer),
-      combine_(std::move(combine)) {
-  for (const int64_t size : form_.window_sizes) window_count_ *= size;
-}
+      window_count_(ElementCountOf(form_.window_sizes)),
+      combine_(std::move(combine)) {}
 
 void ScatterText::Declare(std::span<const BufferSlice> places) {
   for (int k = 0; k < form_.arrays; ++k) {
@@ -126,6 +125,13 @@ std::vector<std::string> ScatterText::Held(const IndexExpression& linear) {
   }
   return held;
 }
+std::vector<std::vector<std::string>> ScatterText::Accumulators(size_t lanes) {
+  std::vector<std::vector<std::string>> held(lanes);
+  for (auto& lane : held) {
+    for (const ElementType type : reducer_.types) lane.push_back(writer_.Assignable(type, ZeroText(type)));
+  }
+  return held;
+}
 void ScatterText::Combine(const std::vector<std::string>& held, const Place& place) {
   std::vector<std::string> values;
   for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, place));
@@ -140,6 +146,15 @@ void ScatterText::Store(const IndexExpression& linear, const std::vector<std::ve
       values.push_back(rounded == lane[k] ? rounded : writer_.Assignable(type, rounded));
     }
     writer_.StoreGroup(tensors_[k], linear, values);
+  }
+}
+
+void ScatterText::StoreParts(std::span<const int> parts, const IndexExpression& linear,
+                             const std::vector<std::vector<std::string>>& held) {
+  for (size_t k = 0; k < parts.size(); ++k) {
+    std::vector<std::string> values;
+    for (const auto& lane : held) values.push_back(lane[k]);
+    writer_.StoreGroup(parts[k], linear, values);
   }
 }
 

@@ -61,9 +61,14 @@ class ScatterText {
   static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
   // What the arrays hold at a place, as accumulators of the computation.
   std::vector<std::string> Held(const IndexExpression& linear);
+  // Accumulators of so many lanes that hold nothing yet.
+  std::vector<std::vector<std::string>> Accumulators(size_t lanes);
   void Combine(const std::vector<std::string>& held, const Place& place);
   // `held` by lane.
   void Store(const IndexExpression& linear, const std::vector<std::vector<std::string>>& held);
+  // The same into `parts`, as they are.
+  void StoreParts(std::span<const int> parts, const IndexExpression& linear,
+                  const std::vector<std::vector<std::string>>& held);
   // The starts of window `n` in all dimensions that have one, as locals.
   std::vector<std::string> StartsOf(const IndexExpression& n);
   static std::string EqualText(const std::vector<std::string>& a, const std::vector<std::string>& b);
@@ -80,7 +85,7 @@ class ScatterText {
   KernelBuilder& kernel_;
   IndexSpace& space_;
   ValueWriter& writer_;
-  int64_t window_count_ = 1;
+  const int64_t window_count_;
   std::vector<int> tensors_;
 
  private:

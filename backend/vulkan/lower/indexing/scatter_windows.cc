@@ -11,8 +11,7 @@ ScatterWindows::ScatterWindows(const FusionDescription& body, ValueWriter& write
 
 int64_t ScatterWindows::CountOf(const Instruction& scatter, ScatterWay way, Stage stage) {
   const ScatterForm form(scatter);
-  int64_t window = 1;
-  for (const int64_t size : form.window_sizes) window *= size;
+  const int64_t window = ElementCountOf(form.window_sizes);
   if (way == ScatterWay::kOneByOne) return window;
   if (way == ScatterWay::kPlaces && stage != Stage::kParts) return scatter.operand(0)->shape().ElementCount();
   return window * (stage == Stage::kWhole ? form.count : PartCount(form.count));
@@ -194,13 +193,6 @@ IndexExpression ScatterWindows::PartPlace(const IndexExpression& part, const std
   const MultiIndex index{part, space_.Variable(variable), split[1]};
   return space_.Linearize(index, IntList{PartCount(form_.count), 2, window_count_});
 }
-std::vector<std::vector<std::string>> ScatterWindows::Accumulators() {
-  std::vector<std::vector<std::string>> held(static_cast<size_t>(width_));
-  for (auto& lane : held) {
-    for (const ElementType type : reducer_.types) lane.push_back(writer_.Assignable(type, ZeroText(type)));
-  }
-  return held;
-}
 void ScatterWindows::Assign(const std::vector<std::string>& held, const std::vector<std::string>& values) {
   for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], values[k]));
 }
@@ -216,7 +208,7 @@ void ScatterWindows::WriteParts() {
   DeclareSame("same", Window("b"), Window("before"));
   writer_.Line("inherited = same;");
   writer_.CloseBlock();
-  const std::vector<std::vector<std::string>> held = Accumulators();
+  const std::vector<std::vector<std::string>> held = Accumulators(static_cast<size_t>(width_));
   writer_.OpenBlock("for (uint m = b; m < e; ++m)");
   const IndexExpression at_m = Window("m");
   const std::vector<Place> lanes = LanesOf(at_m, split);
@@ -248,12 +240,7 @@ void ScatterWindows::WriteParts() {
   writer_.Line("uint which = inherited ? 0u : 1u;");
   const int part = space_.AddVariable(PartCount(form_.count));
   writer_.Bind(part, "c");
-  const IndexExpression place = PartPlace(space_.Variable(part), "which", split);
-  for (size_t k = 0; k < parts_.size(); ++k) {
-    std::vector<std::string> values;
-    for (const auto& lane : held) values.push_back(lane[k]);
-    writer_.StoreGroup(parts_[k], place, values);
-  }
+  StoreParts(parts_, PartPlace(space_.Variable(part), "which", split), held);
   writer_.CloseBlock();
   writer_.Line("begins = ends;");
   writer_.Line("inherited = inherited && !ends;");
@@ -289,7 +276,7 @@ void ScatterWindows::WriteJoin() {
     for (const int k : parts_) values.push_back(writer_.Load(k, space_.Add(place, {{}, static_cast<int64_t>(lane)})));
     return values;
   };
-  const std::vector<std::vector<std::string>> held = Accumulators();
+  const std::vector<std::vector<std::string>> held = Accumulators(static_cast<size_t>(width_));
   writer_.Line("uint begun = 1u, rest = 0u;");
   for (size_t j = 0; j < held.size(); ++j) Assign(held[j], values_of("c", "begun", j));
   writer_.OpenBlock(

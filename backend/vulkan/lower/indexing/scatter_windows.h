@@ -44,7 +44,6 @@ class ScatterWindows : ScatterText {
   void OpenPart(const MultiIndex& split);
   std::string CountParam();
   IndexExpression PartPlace(const IndexExpression& part, const std::string& which, const MultiIndex& split);
-  std::vector<std::vector<std::string>> Accumulators();
   void Assign(const std::vector<std::string>& held, const std::vector<std::string>& values);
   void WriteParts();
   void WriteJoin();

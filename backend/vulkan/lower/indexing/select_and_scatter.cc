@@ -18,12 +18,10 @@ constexpr int64_t kMostWrittenTaps = 32;
 // What windows that lie in the padding alone select.
 constexpr const char* kNothing = "0xffffffffu";
 
-int64_t CountOf(const IntList& sizes) { return SelectAndScatterTurns::CountOf(sizes); }
-
 // Writes `step` for each value of a counter over `sizes`: written out, or as a loop.
 template <typename Body>
 void ForEach(ValueWriter& writer, const IntList& sizes, Body&& step) {
-  const int64_t count = CountOf(sizes);
+  const int64_t count = ElementCountOf(sizes);
   IndexSpace& space = writer.space();
   if (count <= kMostWrittenTaps) {
     for (int64_t t = 0; t < count; ++t) step(space.Delinearize({{}, t}, sizes));
@@ -39,12 +37,6 @@ void ForEach(ValueWriter& writer, const IntList& sizes, Body&& step) {
 
 }  // namespace
 
-int64_t SelectAndScatterTurns::CountOf(const IntList& sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes) count *= size;
-  return count;
-}
-
 SelectAndScatterTurns::SelectAndScatterTurns(const Instruction& hero) {
   for (const WindowDimension& w : hero.attributes<WindowAttributes>().window) {
     taps.push_back(w.size);
@@ -52,7 +44,7 @@ SelectAndScatterTurns::SelectAndScatterTurns(const Instruction& hero) {
   }
 }
 int64_t SelectAndScatterTurns::LoopTurns(const IntList& sizes) {
-  const int64_t count = CountOf(sizes);
+  const int64_t count = ElementCountOf(sizes);
   return count > kMostWrittenTaps ? count + 1 : 0;
 }
 
@@ -175,9 +167,8 @@ Status CanLowerSelectAndScatter(const LowerContext& context, const FusionDescrip
   VXLA_RETURN_IF_ERROR(CheckReducer(*hero.called(1)));
   const Window& window = hero.attributes<WindowAttributes>().window;
   VXLA_RETURN_IF_ERROR(CheckWindow(hero, window, hero.operand(0)->shape().dimensions()));
-  int64_t taps = 1;
-  for (const WindowDimension& w : window) taps *= w.size;
-  const int64_t limit = context.facts.quirks.loop_iteration_limit;
+  const int64_t taps = ElementCountOf(SelectAndScatterTurns(hero).taps),
+                limit = context.facts.quirks.loop_iteration_limit;
   if (limit != 0 && taps >= limit) {
     return Unsupported("select-and-scatter: a window of {} taps; loops of this device stop after {} turns", taps,
                        limit);
@@ -193,7 +184,7 @@ Result<std::vector<Step>> LowerSelectAndScatter(const LowerContext& context, con
   const BufferSlice chosen = buffers.Scratch(std::max<int64_t>(windows.ElementCount(), 1) * 4);
   std::vector<Step> steps;
   const auto add = [&](const Shape& shape, const IntList& each, const char* phase, const auto& write) {
-    const LoopTuning tuning = TuningOf(context, body, shape, CountOf(each));
+    const LoopTuning tuning = TuningOf(context, body, shape, ElementCountOf(each));
     LoopKernel loop(context, body, buffers, shape.ElementCount(), tuning);
     SelectAndScatterText text(hero, loop.writer(), tuning.width);
     write(text, loop.group());

@@ -16,7 +16,6 @@ struct SelectAndScatterTurns {
   // Of so many turns some are a loop's.
   int64_t select() const { return LoopTurns(taps); }
   int64_t scatter() const { return LoopTurns(covering); }
-  static int64_t CountOf(const IntList& sizes);
 
  private:
   static int64_t LoopTurns(const IntList& sizes);

@@ -234,8 +234,7 @@ class AttentionWriter {
       }
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      if (!values[leaf].empty())
-        f.writer.StoreAt(f.writer.ResultTensor(static_cast<int>(leaf)), places, values[leaf]);
+      if (!values[leaf].empty()) f.writer.StoreAt(f.writer.ResultTensor(static_cast<int>(leaf)), places, values[leaf]);
     }
     f.Define(fmt::format("void store(uint batch, uint row, uint {})",
                          count > 1 ? "unit, float quad[4]" : "column, float value"));

@@ -29,12 +29,6 @@ IntList SizesOf(const Shape& shape, const IntList& dimensions) {
   return sizes;
 }
 
-int64_t ProductOfSizes(const IntList& sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes) product *= size;
-  return product;
-}
-
 // The last size above 1.
 int64_t LastRun(const IntList& sizes) {
   const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size != 1; });
@@ -152,7 +146,7 @@ class ConvolutionReader final : public ProductReader {
   // A workgroup of lanes has too little to do with a few columns: each result is a sum of its own.
   bool IsNarrow() const { return work.k == 0 || work.rows == 1 || work.columns < 4; }
   ProductRows Rows() const {
-    const bool contiguous = ProductOfSizes(other_sizes_) == 1 ? !KernelAlongK() : !InputAlongK();
+    const bool contiguous = ElementCountOf(other_sizes_) == 1 ? !KernelAlongK() : !InputAlongK();
     const auto dimensions = hero().shape().dimensions();
     const int64_t run = contiguous ? LastRun(IntList(dimensions.begin(), dimensions.end())) : work.k_run;
     std::vector<RowWindow> windows(dimensions.size());
@@ -164,11 +158,11 @@ class ConvolutionReader final : public ProductReader {
 
  private:
   void CountWork() {
-    const int64_t others = ProductOfSizes(other_sizes_);
-    work.batches = ProductOfSizes(batch_sizes_);
+    const int64_t others = ElementCountOf(other_sizes_);
+    work.batches = ElementCountOf(batch_sizes_);
     work.rows = by_features_ ? others : features_;
     work.columns = by_features_ ? features_ : others;
-    work.k = ProductOfSizes(term_sizes_);
+    work.k = ElementCountOf(term_sizes_);
     work.k_run = LastRun(term_sizes_);
     work.along_k = AlongK(true) || AlongK(false);
   }
@@ -185,7 +179,7 @@ class ConvolutionReader final : public ProductReader {
       all_taps *= window_[d].size;
       count *= phases[d].period;
     }
-    if (taps >= all_taps || ProductOfSizes(other_sizes_) / count < kLeastOthers) return;
+    if (taps >= all_taps || ElementCountOf(other_sizes_) / count < kLeastOthers) return;
     phases_ = std::move(phases);
     for (size_t d = 0; d < window_.size(); ++d) {
       const auto at = std::ranges::find(others_, dims_.output_spatial[d]);
@@ -319,17 +313,17 @@ class ConvolutionReader final : public ProductReader {
 
   bool InputAlongK() const {
     IndexSpace space;
-    const IndexExpression batch = space.Variable(space.AddVariable(ProductOfSizes(batch_sizes_))),
-                          other = space.Variable(space.AddVariable(ProductOfSizes(other_sizes_)));
-    const int k = space.AddVariable(ProductOfSizes(term_sizes_));
+    const IndexExpression batch = space.Variable(space.AddVariable(ElementCountOf(batch_sizes_))),
+                          other = space.Variable(space.AddVariable(ElementCountOf(other_sizes_)));
+    const int k = space.AddVariable(ElementCountOf(term_sizes_));
     const auto there = [](size_t, const IndexExpression& position, const IndexExpression&) { return position; };
     return RunsAlong(space, input(), InputIndex(space, BatchOf(space, batch), other, space.Variable(k), there), k);
   }
   bool KernelAlongK() const {
     IndexSpace space;
-    const IndexExpression batch = space.Variable(space.AddVariable(ProductOfSizes(batch_sizes_))),
+    const IndexExpression batch = space.Variable(space.AddVariable(ElementCountOf(batch_sizes_))),
                           feature = space.Variable(space.AddVariable(features_));
-    const int k = space.AddVariable(ProductOfSizes(term_sizes_));
+    const int k = space.AddVariable(ElementCountOf(term_sizes_));
     const auto there = [](size_t, const IndexExpression& reach) { return reach; };
     return RunsAlong(space, kernel(), KernelIndex(space, BatchOf(space, batch), feature, space.Variable(k), there), k);
   }

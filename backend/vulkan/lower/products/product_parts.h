@@ -34,7 +34,8 @@ class ProductParts {
   // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
   std::vector<IndexExpression> Columns(Hook& f) const;
 
-  // How many tiles of so many rows and columns there are, of a workgroup each; and of those that lanes side by side take.
+  // How many tiles of so many rows and columns there are, of a workgroup each; and of those that lanes side by side
+  // take.
   struct Tiles {
     int64_t rows = 1, columns = 1;
   };

@@ -128,9 +128,7 @@ void RowKernelWriter::Publish(Function& function, int level) {
 
 std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
   std::vector<const RowReduce*> reduces;
-  for (const RowReduce& reduce : program_.reduces) {
-    if (reduce.pass == pass) reduces.push_back(&reduce);
-  }
+  for (const size_t i : program_.ReducesOf(pass)) reduces.push_back(&program_.reduces[i]);
   return reduces;
 }
 
@@ -145,11 +143,7 @@ int RowKernelWriter::JoinKind() const {
   return shape_.lanes <= facts.subgroup_size ? 1 : 2;
 }
 
-bool RowKernelWriter::NeedsElements() const {
-  return partial_.empty() && std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
-           return output.per_element && output.level >= program_.passes();
-         });
-}
+bool RowKernelWriter::NeedsElements() const { return partial_.empty() && program_.stores_elements(); }
 
 // Where the units and the steps end that there is something to do for.
 void RowKernelWriter::WriteLiveEnds() {
@@ -406,9 +400,8 @@ void RowKernelWriter::StoreRows(Function& function, int level) {
 void RowKernelWriter::WriteFinish(int pass) {
   Function function(*this, pass - 1);
   size_t i = 0;  // within the pass
-  for (size_t n = 0; n < program_.reduces.size(); ++n) {
+  for (const size_t n : program_.ReducesOf(pass)) {
     const RowReduce& reduce = program_.reduces[n];
-    if (reduce.pass != pass) continue;
     for (int s = 0; s < slots(); ++s) {
       const std::string total = fmt::format("total[{}]", s);
       std::vector<std::string> sums;
@@ -572,6 +565,25 @@ int RowProgram::passes() const {
   int most = 0;
   for (const RowReduce& reduce : reduces) most = std::max(most, reduce.pass);
   return most;
+}
+
+std::vector<size_t> RowProgram::ReducesOf(int pass) const {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < reduces.size(); ++i) {
+    if (reduces[i].pass == pass) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+bool RowProgram::stores_elements() const {
+  return std::ranges::any_of(outputs,
+                             [&](const RowOutput& output) { return output.per_element && output.level >= passes(); });
+}
+
+void RowProgram::ComputeValues(ValueWriter& writer, const RowPlace& place, int level) const {
+  for (const RowValue& value : values) {
+    if (value.level == level) value.publish(writer, place, writer.Assignable(value.type, value.value(writer, place)));
+  }
 }
 
 Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel) {

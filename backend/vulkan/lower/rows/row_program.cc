@@ -18,6 +18,16 @@ struct Shares {
   IndexExpression At(const IndexSpace& space, const IndexExpression& row, const IndexExpression& share) const {
     return row_major ? space.Add(space.Scale(row, splits), share) : space.Add(space.Scale(share, rows), row);
   }
+  // The accumulators of a share, of a reduce whose values are the pass's from `first` on.
+  std::vector<std::string> Load(ValueWriter& writer, const RowReduce& reduce, size_t first, const IndexExpression& row,
+                                const IndexExpression& share) const {
+    std::vector<std::string> values;
+    for (const ElementType type : reduce.types) {
+      const int k = writer.kernel().AddBuffer(type, Access::kRead, slices[first++]);
+      values.push_back(writer.Load(k, At(writer.space(), row, share)));
+    }
+    return values;
+  }
 };
 
 // What the kernels of later passes know a pass's results by: finished in scratch memory, or as shares.
@@ -68,19 +78,9 @@ class JoinInPlace {
   }
 
  private:
-  std::vector<std::string> LoadShare(ValueWriter& writer, const IndexExpression& row,
-                                     const IndexExpression& share) const {
-    std::vector<std::string> values;
-    for (size_t leaf = 0; leaf < reduce_.types.size(); ++leaf) {
-      const int k = writer.kernel().AddBuffer(reduce_.types[leaf], Access::kRead, shares_.slices[first_ + leaf]);
-      values.push_back(writer.Load(k, shares_.At(writer.space(), row, share)));
-    }
-    return values;
-  }
-
   std::vector<std::string> Join(ValueWriter& writer, const IndexExpression& row) {
     if (rows_.empty()) writer.kernel().Append(reduce_.combine(name_));
-    std::vector<std::string> total = LoadShare(writer, row, {});
+    std::vector<std::string> total = shares_.Load(writer, reduce_, first_, row, {});
     for (size_t leaf = 0; leaf < total.size(); ++leaf)
       total[leaf] = writer.Assignable(reduce_.types[leaf], total[leaf]);
     // Written out, so that all loads are under way before the first one is used.
@@ -88,8 +88,7 @@ class JoinInPlace {
     writer.OpenBlock(fmt::format("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits));
     const int variable = writer.space().AddVariable(shares_.splits);
     writer.Bind(variable, index);
-    const std::vector<std::string> next = LoadShare(writer, row, writer.space().Variable(variable));
-    writer.Line(JoinText(name_, total, next));
+    writer.Line(JoinText(name_, total, shares_.Load(writer, reduce_, first_, row, writer.space().Variable(variable))));
     writer.CloseBlock();
     return reduce_.Results(writer, name_, std::move(total));
   }
@@ -261,17 +260,11 @@ class SplitLowering {
       stage.values.push_back(std::move(value));
     }
     size_t next = 0;
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass != pass) continue;
+    for (const size_t i : program_.ReducesOf(pass)) {
       RowReduce reduce = program_.reduces[i];
       reduce.pass = 1;
-      reduce.element = [&shares, next, types = reduce.types](ValueWriter& writer, const RowPlace& place) {
-        std::vector<std::string> values;
-        for (size_t leaf = 0; leaf < types.size(); ++leaf) {
-          const int k = writer.kernel().AddBuffer(types[leaf], Access::kRead, shares.slices[next + leaf]);
-          values.push_back(writer.Load(k, shares.At(writer.space(), place.row, place.element)));
-        }
-        return values;
+      reduce.element = [&shares, next, &of = program_.reduces[i]](ValueWriter& writer, const RowPlace& place) {
+        return shares.Load(writer, of, next, place.row, place.element);
       };
       next += reduce.types.size();
       // Shares are accumulators already; only the initial value is not.
@@ -327,11 +320,7 @@ class SplitLowering {
   }
 
   // Whether a later kernel reads the results of passes up to this one.
-  bool IsReadLater(int pass) const {
-    return pass < program_.passes() || std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
-             return output.per_element && output.level >= program_.passes();
-           });
-  }
+  bool IsReadLater(int pass) const { return pass < program_.passes() || program_.stores_elements(); }
 
   void SaveResults(size_t i, RowReduce& reduce, RowProgram* stage) {
     if (!IsReadLater(program_.reduces[i].pass)) return;
@@ -419,9 +408,7 @@ std::vector<std::string> RowReduce::Finish(ValueWriter& writer, std::string_view
 }
 
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program) {
-  const bool elements = std::ranges::any_of(
-      program.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= program.passes(); });
-  const RowShape shape = TuneRows(context.facts, WorkOf(context, program, elements));
+  const RowShape shape = TuneRows(context.facts, WorkOf(context, program, program.stores_elements()));
   if (shape.splits > 1) return SplitLowering(context, program, shape).Lower();
   Step step = WriteRowKernel(context, program, {shape, {}});
   if (program.live_rows.size == nullptr) return {std::move(step)};

@@ -95,6 +95,12 @@ struct RowProgram {
   int64_t batches = 1;  // that rows fall into; a workgroup's rows are of one
   int64_t flop = 0;
   int passes() const;
+  // The numbers of a pass's reduces.
+  std::vector<size_t> ReducesOf(int pass) const;
+  // Whether outputs of elements want the results of all passes.
+  bool stores_elements() const;
+  // Computes the row values of a level as locals, and publishes them.
+  void ComputeValues(ValueWriter& writer, const RowPlace& place, int level) const;
   // Of all reduces, or of none (RowSpace::Matches).
   bool in_order() const { return !reduces.empty() && reduces[0].in_order; }
 };

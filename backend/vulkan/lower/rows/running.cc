@@ -123,7 +123,7 @@ class RunningTile {
       const std::string place = fmt::format("first + {}u", g);
       const std::string clamped = ragged() ? fmt::format("min({}, {})", place, last) : place;
       f.writer.Line(array_.running.reverse ? fmt::format("uint g{} = {} - ({});", g, last, clamped)
-                                     : fmt::format("uint g{} = {};", g, clamped));
+                                           : fmt::format("uint g{} = {};", g, clamped));
       const int variable = f.space.AddVariable(group_count());
       f.writer.Bind(variable, fmt::format("g{}", g));
       if (width() > 1) f.writer.Vectorize(variable, width());
@@ -425,7 +425,7 @@ RunningArray::RunningArray(const Instruction& hero) : running(*RunningWindowOf(h
   length = sizes[static_cast<size_t>(running.dimension)];
   others = sizes;
   others.erase(others.begin() + running.dimension);
-  for (const int64_t size : others) rows *= size;
+  rows = ElementCountOf(others);
 }
 
 MultiIndex RunningArray::IndexAt(IndexSpace& space, const IndexExpression& row, const IndexExpression& element) const {

@@ -120,7 +120,7 @@ class ShortRowWriter {
   }
 
   void WriteTile(const std::vector<RowPlace>& places) {
-    for (const RowPlace& place : places) Publish(place, 0);
+    for (const RowPlace& place : places) program_.ComputeValues(loop_.writer(), place, 0);
     std::vector<std::vector<std::string>> values(program_.outputs.size(), std::vector<std::string>(places.size()));
     const auto write = [&](size_t row) {
       WriteRow(places[row], row);
@@ -226,14 +226,6 @@ class ShortRowWriter {
     }
   }
 
-  // The row values of a level.
-  void Publish(const RowPlace& place, int level) {
-    ValueWriter& writer = loop_.writer();
-    for (const RowValue& value : program_.values) {
-      if (value.level == level) value.publish(writer, place, writer.Assignable(value.type, value.value(writer, place)));
-    }
-  }
-
   std::vector<std::string> Element(const RowPlace& place, size_t row, int64_t element) {
     if (tile_.moves == 1) return reduce_.element(loop_.writer(), place);
     return reduce_.made_of(loop_.writer(), place, Seen(place, row, element));
@@ -254,7 +246,7 @@ class ShortRowWriter {
         sums.push_back(writer.Assignable(reduce_.types[leaf], values[leaf]));
     }
     reduce_.publish(writer, row, reduce_.Finish(writer, "combine", std::move(sums)));
-    Publish(row, 1);
+    program_.ComputeValues(writer, row, 1);
   }
 
   void Store(const RowOutput& output, const std::vector<std::string>& values, const std::vector<RowPlace>& places) {
@@ -338,8 +330,7 @@ std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram&
   if (!along) return std::nullopt;
   RowTile tile{IntList(dimensions.begin(), dimensions.end()), {}, *along, 1, windows[*along]};
   tile.tile = WidenedTile(context, program, dimensions, windows, limits, along);
-  int64_t rows_of_tile = 1;
-  for (int64_t size : tile.tile) rows_of_tile *= size;
+  const int64_t rows_of_tile = ElementCountOf(tile.tile);
   const bool held = costs.subgroups_in_turn || WordsOf(program, tile, windows) <= most_words;
   if (rows_of_tile * program.row_size > limits.elements || !held) return std::nullopt;
   const int64_t units = program.rows / rows_of_tile;

@@ -32,8 +32,8 @@ class WindowReader {
     program.body = &body_;
     program.buffers = &buffers_;
     program.name = StepName(body_);
-    for (int64_t size : results_) program.rows *= size;
-    for (int64_t size : taps_) program.row_size *= size;
+    program.rows = ElementCountOf(results_);
+    program.row_size = ElementCountOf(taps_);
     // Taps may lie in the padding: each is looked at on its own, but neighbours that all have the same place together.
     program.most_width = 1;
     if (!results_.empty() && taps_.back() == 1 && window().back() == WindowDimension{.size = 1}) {

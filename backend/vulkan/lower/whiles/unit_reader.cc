@@ -155,8 +155,7 @@ LoopCost LoopUnitReader::CostOfPlaces(const Instruction& scatter) const {
   const int64_t elements = scatter.operand(0)->shape().ElementCount();
   const int64_t halvings = scatter.notes().run_starts ? 0 : std::bit_width(static_cast<uint64_t>(form.count));
   const int64_t own = CeilDivide(elements, program_.lanes);
-  int64_t window = 1;
-  for (const int64_t size : form.window_sizes) window *= size;
+  const int64_t window = ElementCountOf(form.window_sizes);
   // A lane goes through each run once for every element of a window that it has.
   LoopCost cost{elements * halvings, own * (halvings + 8) + std::min(own, window) * form.count};
   if (!AddsInParts(scatter)) return cost;

@@ -41,16 +41,6 @@ class LoopRowSums {
   std::string Member(size_t reduce, size_t leaf) const { return fmt::format("sum_{}_{}", reduce, leaf); }
   static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
 
-  // The row's values that elements read, computed once.
-  void Values(int level) {
-    for (size_t v = 0; v < program_.values.size(); ++v) {
-      const RowValue& value = program_.values[v];
-      if (value.level != level) continue;
-      const std::string name = writer_.Assignable(value.type, value.value(writer_, Place()));
-      value.publish(writer_, Place(), name);
-    }
-  }
-
   std::vector<std::string> Members(size_t i) const {
     std::vector<std::string> members;
     for (size_t leaf = 0; leaf < program_.reduces[i].types.size(); ++leaf) members.push_back(Member(i, leaf));
@@ -166,12 +156,10 @@ class LoopRowsWriter : LoopRowSums {
     }
     OpenRows();
     writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
-    Values(0);
+    program_.ComputeValues(writer_, Place(), 0);
     const int passes = program_.passes();
     for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
-    const bool elements = std::ranges::any_of(
-        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
-    if (elements) {
+    if (program_.stores_elements()) {
       OpenSteps();
       StoreElements(passes);
       writer_.CloseBlock();
@@ -248,6 +236,7 @@ class LoopRowsWriter : LoopRowSums {
 
   // The elements of some turns, all of them, before any is combined.
   void TakeTogether(int pass, int64_t turns, bool in_run) {
+    const std::vector<size_t> reduces = program_.ReducesOf(pass);
     std::vector<std::vector<std::vector<std::string>>> values;  // by turn and reduce
     for (int64_t turn = 0; turn < turns; ++turn) {
       const int step = space_.AddVariable(program_.row_size);
@@ -255,25 +244,21 @@ class LoopRowsWriter : LoopRowSums {
       writer_.Line(fmt::format("uint {} = step + {}u;", name, turn * lanes_));
       writer_.Bind(step, name);
       values.emplace_back();
-      for (const RowReduce& reduce : program_.reduces) {
-        const bool taken = reduce.pass == pass;
-        values.back().push_back(taken ? reduce.element(writer_, {space_.Variable(row_), space_.Variable(step)})
-                                      : std::vector<std::string>());
-      }
+      for (const size_t i : reduces)
+        values.back().push_back(program_.reduces[i].element(writer_, {space_.Variable(row_), space_.Variable(step)}));
     }
     for (const auto& of_turn : values) {
-      for (size_t i = 0; i < program_.reduces.size(); ++i) {
-        if (program_.reduces[i].pass == pass) TakeElement(i, in_run ? RunMembers(i) : Members(i), of_turn[i]);
-      }
+      for (size_t n = 0; n < reduces.size(); ++n)
+        TakeElement(reduces[n], in_run ? RunMembers(reduces[n]) : Members(reduces[n]), of_turn[n]);
     }
   }
 
   void OpenRun(int pass, int64_t run, int64_t together) {
     const int64_t size = program_.row_size, length = run * lanes_;
     writer_.OpenBlock(fmt::format("for (uint run = part; run < {}u; run += {}u)", size, length));
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+    for (const size_t i : program_.ReducesOf(pass)) {
       const RowReduce& reduce = program_.reduces[i];
-      for (size_t leaf = 0; reduce.pass == pass && leaf < reduce.types.size(); ++leaf)
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
         writer_.Line(
             fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]));
     }
@@ -284,16 +269,14 @@ class LoopRowsWriter : LoopRowSums {
   }
 
   void CloseRun(int pass) {
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) writer_.Line(JoinText(combine_[i], Members(i), RunMembers(i)));
-    }
+    for (const size_t i : program_.ReducesOf(pass)) writer_.Line(JoinText(combine_[i], Members(i), RunMembers(i)));
     writer_.CloseBlock();
   }
 
   void WritePass(int pass) {
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+    const std::vector<size_t> reduces = program_.ReducesOf(pass);
+    for (const size_t i : reduces) {
       const RowReduce& reduce = program_.reduces[i];
-      if (reduce.pass != pass) continue;
       std::vector<std::string> starts = reduce.identity;
       if (reduce.in_order) starts = reduce.init(writer_);
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
@@ -308,22 +291,17 @@ class LoopRowsWriter : LoopRowSums {
     if (together > 1) {
       TakeTogether(pass, together, run > 0);
     } else {
-      for (size_t i = 0; i < program_.reduces.size(); ++i) {
-        if (program_.reduces[i].pass == pass) {
-          TakeElement(i, run > 0 ? RunMembers(i) : Members(i), program_.reduces[i].element(writer_, Place()));
-        }
-      }
+      for (const size_t i : reduces)
+        TakeElement(i, run > 0 ? RunMembers(i) : Members(i), program_.reduces[i].element(writer_, Place()));
       StoreElements(pass - 1);
     }
     writer_.CloseBlock();
     if (run > 0) CloseRun(pass);
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass && lanes_ > 1) Join(i);
+    for (const size_t i : reduces) {
+      if (lanes_ > 1) Join(i);
     }
-    for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) Finish(i);
-    }
-    Values(pass);
+    for (const size_t i : reduces) Finish(i);
+    program_.ComputeValues(writer_, Place(), pass);
     StoreRows(pass);
   }
 

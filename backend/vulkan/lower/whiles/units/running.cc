@@ -1,13 +1,14 @@
 // Running windows inside a loop that one workgroup runs: lanes that would have no row of their own share one, each a
 // stretch of it. A lane folds its stretch, takes over what the stretches before it come to, and walks its own again.
 // Where all workgroups share rows, the stretches are known by their number alone, and what they come to lies in memory.
+#include "backend/vulkan/lower/rows/running.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
-#include "backend/vulkan/lower/rows/running.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/numerics/reducer_facts.h"
 

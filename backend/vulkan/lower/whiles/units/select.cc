@@ -14,7 +14,7 @@ LoopUnitNeeds NeedsOfLoopSelect(const LowerContext&, const FusionDescription& bo
   LoopUnitNeeds needs;
   needs.waits = windows > 0 ? 1 : 0;
   needs.scratch = {Shape(ElementType::kU32, {std::max<int64_t>(windows, 1)})};
-  needs.operations = each * (windows * turns.CountOf(turns.taps) + elements * turns.CountOf(turns.covering));
+  needs.operations = each * (windows * ElementCountOf(turns.taps) + elements * ElementCountOf(turns.covering));
   needs.iterations =
       CeilDivide(windows, lanes) * (1 + turns.select()) + CeilDivide(elements, lanes) * (1 + turns.scatter()) + 2;
   return needs;
