@@ -45,6 +45,13 @@ ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionDescription& body, B
 
 void ValueWriter::Bind(int variable, std::string glsl_name) { bound_[variable] = std::move(glsl_name); }
 
+int ValueWriter::NewVariable(std::string glsl_name, int64_t size, int64_t width) {
+  const int variable = space_.AddVariable(size);
+  Bind(variable, std::move(glsl_name));
+  if (width > 1) Vectorize(variable, static_cast<int>(width));
+  return variable;
+}
+
 void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf) {
   const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
   overrides_[{&instruction, leaf}].push_back({space_.Linearize(at, shape.dimensions()), std::move(glsl_value)});

@@ -33,6 +33,8 @@ class ValueWriter : CodeWriter {
   // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are
   // emitted.
   void Bind(int variable, std::string glsl_name);
+  // A new one of so many values, which are groups of `width` neighbours, where these are more than one (Vectorize).
+  int NewVariable(std::string glsl_name, int64_t size, int64_t width = 1);
   // Value() answers `glsl_value` (a carrier value) for this instruction. It CHECK-fails if the instruction is read at
   // another index than `at`, but several indices may be given. A tuple-shaped hero (variadic reduce) is overridden per
   // element through `leaf`.
@@ -127,7 +129,7 @@ class ValueWriter : CodeWriter {
   IndexExpression VariableOnce(const std::string& key, int64_t size, const Make& make) {
     const std::string local = Once(key, [&] {
       const std::string made = Local("uint", make());
-      Bind(variables_[made] = space_.AddVariable(size), made);
+      variables_[made] = NewVariable(made, size);
       return made;
     });
     return space_.Variable(variables_.at(local));

@@ -16,7 +16,7 @@ class Hook {
   using Parameters = std::initializer_list<std::pair<const char*, int64_t>>;
   Hook(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, Parameters parameters)
       : writer(kernel, body, buffers, space) {
-    for (const auto& [name, size] : parameters) writer.Bind(space.AddVariable(size), name);
+    for (const auto& [name, size] : parameters) writer.NewVariable(name, size);
   }
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
@@ -28,6 +28,11 @@ class Hook {
   }
   // What has been written becomes the function of which `head` is all before its braces.
   void Define(const std::string& head) { writer.kernel().Define(head, writer.Take()); }
+  // The same of a function that gives this value.
+  void Return(const std::string& head, const std::string& value) {
+    writer.Line("return " + value + ";");
+    Define(head);
+  }
 
   IndexSpace space;
   ValueWriter writer;

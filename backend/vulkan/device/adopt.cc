@@ -127,13 +127,12 @@ Result<std::unique_ptr<FinishMark>> FinishMark::Create(Device& device) {
   if (!vk.CreateEvent || !vk.DestroyEvent || !vk.GetEventStatus || !vk.ResetEvent || !vk.CmdSetEvent)
     return Unsupported("the device has no functions for events");
   const auto info = MakeVk<VkEventCreateInfo>(VK_STRUCTURE_TYPE_EVENT_CREATE_INFO);
-  VXLA_RETURN_IF_ERROR(
-      context.Check(vk.CreateEvent(context.handle(), &info, context.allocation(), &mark->event_), "vkCreateEvent"));
+  VXLA_RETURN_IF_ERROR(context.Create(vk.CreateEvent, info, &mark->event_, "vkCreateEvent"));
   return mark;
 }
 
 FinishMark::~FinishMark() {
-  if (event_ != VK_NULL_HANDLE) context_->vk().DestroyEvent(context_->handle(), event_, context_->allocation());
+  if (event_ != VK_NULL_HANDLE) context_->Destroy(context_->vk().DestroyEvent, event_);
 }
 
 Status FinishMark::Record(VkCommandBuffer commands) {

@@ -13,8 +13,8 @@ class ExternalBuffer final : public VulkanBuffer {
  public:
   explicit ExternalBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   ~ExternalBuffer() override {
-    context_->vk().DestroyBuffer(context_->handle(), buffer_, context_->allocation());
-    context_->vk().FreeMemory(context_->handle(), allocation_, context_->allocation());
+    context_->Destroy(context_->vk().DestroyBuffer, buffer_);
+    context_->Destroy(context_->vk().FreeMemory, allocation_);
   }
   // Makes the buffer of the whole allocation: of `size_bytes`, and with the memory types that it can live in.
   Status MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs);
@@ -59,10 +59,8 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* chain, bool imp
   info.allocationSize = size_bytes;
   info.memoryTypeIndex = memory.memory_type;
   const DeviceTable& vk = context_->vk();
-  VXLA_RETURN_IF_ERROR(
-      import ? AllocateImported(*context_, memory.handle, info, &allocation_)
-             : context_->Check(vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_),
-                               "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(import ? AllocateImported(*context_, memory.handle, info, &allocation_)
+                              : context_->Create(vk.AllocateMemory, info, &allocation_, "vkAllocateMemory"));
   return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
 }
 

@@ -29,7 +29,7 @@ PipelineCache::PipelineCache(std::shared_ptr<DeviceContext> context, std::shared
 PipelineCache::~PipelineCache() {
   if (context_->host() && context_->host()->pipeline_cache != VK_NULL_HANDLE) return;
   SaveDriverCache();
-  context_->vk().DestroyPipelineCache(context_->handle(), driver_cache_, context_->allocation());
+  context_->Destroy(context_->vk().DestroyPipelineCache, driver_cache_);
 }
 
 Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const KernelKey* const> keys, int* compiled,

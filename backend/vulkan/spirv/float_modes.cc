@@ -52,11 +52,9 @@ std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vect
     if (mode == modes.end()) return true;
     return is_mode ? mode->Has(instruction.words[3]) : mode->any();
   };
-  std::vector<uint32_t> kept(words.begin(), words.begin() + kHeaderWords);
-  for (const Instruction& instruction : Read(words)) {
-    if (stays(instruction)) Append(instruction, &kept);
-  }
-  return kept;
+  Instructions instructions = Read(words);
+  std::erase_if(instructions, [&](const Instruction& instruction) { return !stays(instruction); });
+  return ModuleOf(words, instructions);
 }
 
 std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32_t> words) {

@@ -36,12 +36,6 @@ bool HasMatrices(const Words& words) {
   return false;
 }
 
-Words Join(const Words& module, const Instructions& instructions) {
-  Words out(module.begin(), module.begin() + kHeaderWords);
-  for (const Instruction& instruction : instructions) Append(instruction, &out);
-  return out;
-}
-
 }  // namespace
 
 std::string MatrixDefines(const MatrixShape& matrix, const DeviceFacts& facts) {
@@ -111,7 +105,7 @@ std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
   }
   const auto first_type = std::ranges::find_if(instructions, [](const Instruction& each) { return IsType(each.op()); });
   instructions.insert(first_type, declarations.begin(), declarations.end());
-  return Join(header, instructions);
+  return ModuleOf(header, instructions);
 }
 
 std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
@@ -123,7 +117,7 @@ std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
     if (instruction.op() == kTypeTensorLayout || instruction.op() == kTypeTensorView)
       instruction = Make(OpTypeBool, {instruction.words[1]});
   }
-  return Join(words, instructions);
+  return ModuleOf(words, instructions);
 }
 
 std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
@@ -148,7 +142,7 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
   std::erase_if(instructions, [&](const Instruction& instruction) {
     return instruction.op() == OpFunctionCall && replaced.contains(instruction.words[2]);
   });
-  return Join(words, instructions);
+  return ModuleOf(words, instructions);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -141,6 +141,12 @@ void Append(const Instruction& instruction, Words* words) {
   words->insert(words->end(), instruction.words.begin(), instruction.words.end());
 }
 
+Words ModuleOf(const Words& words, const Instructions& instructions) {
+  Words out(words.begin(), words.begin() + kHeaderWords);
+  for (const Instruction& instruction : instructions) Append(instruction, &out);
+  return out;
+}
+
 bool HasResult(uint32_t op) {
   switch (op) {
     case kCooperativeMatrixStore:

@@ -78,6 +78,8 @@ Instructions Read(const Words& words);
 // The blocks of the function whose first label stands at `*at`, which moves on to the function's end.
 std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at);
 void Append(const Instruction& instruction, Words* words);
+// A module of these instructions, under the header of `words`.
+Words ModuleOf(const Words& words, const Instructions& instructions);
 // Whether words[2] names the instruction's value and words[1] its type, for what stands in functions.
 bool HasResult(uint32_t op);
 // Calls `visit` with each id of a value that the instruction reads (pointers too; no types, labels and literals). False

@@ -24,8 +24,7 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
   const DeviceTable& vk = device.vk();
   auto pool = MakeVk<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.queueFamilyIndex = device.facts().queues[static_cast<size_t>(queue)].family;
-  VXLA_RETURN_IF_ERROR(device.Check(vk.CreateCommandPool(device.handle(), &pool, device.allocation(), &made->pool_),
-                                    "vkCreateCommandPool"));
+  VXLA_RETURN_IF_ERROR(device.Create(vk.CreateCommandPool, pool, &made->pool_, "vkCreateCommandPool"));
   auto info = MakeVk<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = made->pool_;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
@@ -38,8 +37,7 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
     auto queries = MakeVk<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     queries.queryCount = static_cast<uint32_t>(timestamp_count);
-    VXLA_RETURN_IF_ERROR(device.Check(
-        vk.CreateQueryPool(device.handle(), &queries, device.allocation(), &made->queries_), "vkCreateQueryPool"));
+    VXLA_RETURN_IF_ERROR(device.Create(vk.CreateQueryPool, queries, &made->queries_, "vkCreateQueryPool"));
   }
   return made;
 }
@@ -68,10 +66,9 @@ Status VulkanCommandBuffer::Detach() {
 
 VulkanCommandBuffer::~VulkanCommandBuffer() {
   const DeviceTable& vk = context_->vk();
-  for (DescriptorPool& pool : descriptor_pools_)
-    vk.DestroyDescriptorPool(context_->handle(), pool.pool, context_->allocation());
-  vk.DestroyQueryPool(context_->handle(), queries_, context_->allocation());
-  vk.DestroyCommandPool(context_->handle(), pool_, context_->allocation());
+  for (DescriptorPool& pool : descriptor_pools_) context_->Destroy(vk.DestroyDescriptorPool, pool.pool);
+  context_->Destroy(vk.DestroyQueryPool, queries_);
+  context_->Destroy(vk.DestroyCommandPool, pool_);
 }
 
 Status VulkanCommandBuffer::Begin(bool resubmitted) {
@@ -286,9 +283,8 @@ Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   DescriptorPool pool;
-  VXLA_RETURN_IF_ERROR(context_->Check(
-      context_->vk().CreateDescriptorPool(context_->handle(), &info, context_->allocation(), &pool.pool),
-      "vkCreateDescriptorPool"));
+  VXLA_RETURN_IF_ERROR(
+      context_->Create(context_->vk().CreateDescriptorPool, info, &pool.pool, "vkCreateDescriptorPool"));
   pool.sets = pool.sets_left = kSetsPerPool;
   pool.descriptors = pool.descriptors_left = descriptors;
   descriptor_pools_.push_back(pool);

@@ -32,16 +32,14 @@ Status Queues::Open(Line& line, const QueueFacts& facts) {
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(device.Check(
-      device.vk().CreateSemaphore(device.handle(), &info, device.allocation(), &line.timeline), "vkCreateSemaphore"));
+  VXLA_RETURN_IF_ERROR(device.Create(device.vk().CreateSemaphore, info, &line.timeline, "vkCreateSemaphore"));
   device.Name(VK_OBJECT_TYPE_SEMAPHORE, line.timeline, fmt::format("vxla timeline {}", count() - 1));
   return OkStatus();
 }
 
 Queues::~Queues() {
   if (!lines_.empty()) context_->WaitIdle();
-  for (const Line& line : lines_)
-    context_->vk().DestroySemaphore(context_->handle(), line.timeline, context_->allocation());
+  for (const Line& line : lines_) context_->Destroy(context_->vk().DestroySemaphore, line.timeline);
 }
 
 Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Moment& after,

@@ -79,6 +79,15 @@ class DeviceContext {
 
   // Null hardware has no queue to wait for, and a host's device is not ours to wait for.
   void WaitIdle();
+  // By one of vk()'s functions, of which `what` is the name.
+  template <typename Function, typename Info, typename Handle>
+  Status Create(Function function, const Info& info, Handle* made, std::string_view what) {
+    return Check(function(handle_, &info, allocation(), made), what);
+  }
+  template <typename Function, typename Handle>
+  void Destroy(Function function, Handle handle) const {
+    function(handle_, handle, allocation());
+  }
   // A buffer that belongs to the families of all queues, and what memory it wants. `chain`: of its create info.
   Status MakeBuffer(uint64_t size_bytes, VkBufferUsageFlags usage, const void* chain, VkBuffer* buffer,
                     VkMemoryRequirements* needs);

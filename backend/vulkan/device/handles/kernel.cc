@@ -9,8 +9,8 @@ namespace VXLA_NAMESPACE::vulkan {
 
 KernelLayouts::~KernelLayouts() {
   for (auto& [count, layout] : layouts_) {
-    context_->vk().DestroyPipelineLayout(context_->handle(), layout.pipeline, context_->allocation());
-    context_->vk().DestroyDescriptorSetLayout(context_->handle(), layout.set, context_->allocation());
+    context_->Destroy(context_->vk().DestroyPipelineLayout, layout.pipeline);
+    context_->Destroy(context_->vk().DestroyDescriptorSetLayout, layout.set);
   }
 }
 
@@ -51,22 +51,19 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
     set.bindingCount = static_cast<uint32_t>(bindings.size());
     set.pBindings = bindings.data();
     VXLA_RETURN_IF_ERROR(
-        context_->Check(vk.CreateDescriptorSetLayout(context_->handle(), &set, context_->allocation(), &layout.set),
-                        "vkCreateDescriptorSetLayout"));
+        context_->Create(vk.CreateDescriptorSetLayout, set, &layout.set, "vkCreateDescriptorSetLayout"));
     info.setLayoutCount = 1;
     info.pSetLayouts = &layout.set;
   }
-  Status status =
-      context_->Check(vk.CreatePipelineLayout(context_->handle(), &info, context_->allocation(), &layout.pipeline),
-                      "vkCreatePipelineLayout");
+  Status status = context_->Create(vk.CreatePipelineLayout, info, &layout.pipeline, "vkCreatePipelineLayout");
   if (!status.ok()) {
-    vk.DestroyDescriptorSetLayout(context_->handle(), layout.set, context_->allocation());
+    context_->Destroy(vk.DestroyDescriptorSetLayout, layout.set);
     return status;
   }
   return layout;
 }
 
-VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, context->allocation()); }
+VulkanKernel::~VulkanKernel() { context->Destroy(context->vk().DestroyPipeline, pipeline); }
 
 namespace {
 
@@ -123,9 +120,8 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   module_info.codeSize = request.spirv->size() * sizeof(uint32_t);
   module_info.pCode = request.spirv->data();
   VkShaderModule module = VK_NULL_HANDLE;
-  VXLA_RETURN_IF_ERROR(
-      context->Check(vk.CreateShaderModule(context->handle(), &module_info, context->allocation(), &module),
-                     fmt::format("vkCreateShaderModule of {}", key.algorithm)));
+  VXLA_RETURN_IF_ERROR(context->Create(vk.CreateShaderModule, module_info, &module,
+                                       fmt::format("vkCreateShaderModule of {}", key.algorithm)));
   std::vector<VkSpecializationMapEntry> entries(key.constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(),
@@ -150,7 +146,7 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   const VkResult result =
       vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, context->allocation(), &kernel->pipeline);
   kernel->driver_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  vk.DestroyShaderModule(context->handle(), module, context->allocation());
+  context->Destroy(vk.DestroyShaderModule, module);
   VXLA_RETURN_IF_ERROR(context->Check(result, fmt::format("vkCreateComputePipelines of {}", key.algorithm)));
   context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, "vxla " + key.algorithm);
   return kernel;

@@ -18,8 +18,7 @@ Status SharedSignal::MakeSemaphore(bool exported) {
   if (exported) type.pNext = &external;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(context.Check(
-      context.vk().CreateSemaphore(context.handle(), &info, context.allocation(), &semaphore_), "vkCreateSemaphore"));
+  VXLA_RETURN_IF_ERROR(context.Create(context.vk().CreateSemaphore, info, &semaphore_, "vkCreateSemaphore"));
   context.Name(VK_OBJECT_TYPE_SEMAPHORE, semaphore_, exported ? "vxla signal" : "vxla signal of another device");
   return OkStatus();
 }
@@ -41,7 +40,7 @@ Result<std::shared_ptr<Signal>> SharedSignal::Open(std::shared_ptr<DeviceContext
 SharedSignal::~SharedSignal() {
   // Nobody has waited for what a lost device still had to do.
   if (!context_->Alive().ok()) context_->WaitIdle();
-  context_->vk().DestroySemaphore(context_->handle(), semaphore_, context_->allocation());
+  context_->Destroy(context_->vk().DestroySemaphore, semaphore_);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -198,8 +198,7 @@ Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, float p
   info.pNext = request.addresses ? static_cast<const void*>(&flags) : flags.pNext;
   info.allocationSize = request.requirements.size;
   info.memoryTypeIndex = request.type;
-  VXLA_RETURN_IF_ERROR(context_->Check(
-      vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &memory.memory), "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(context_->Create(vk.AllocateMemory, info, &memory.memory, "vkAllocateMemory"));
   if (!request.map) return OkStatus();
   return context_->Check(vk.MapMemory(context_->handle(), memory.memory, 0, VK_WHOLE_SIZE, 0, &memory.mapped),
                          "vkMapMemory");
@@ -209,12 +208,12 @@ void MemoryAllocator::FreeMemory(const HostMemory& memory) {
   if (const HostMemoryCalls* host = host_memory()) {
     if (memory.memory != VK_NULL_HANDLE) host->free(memory);
   } else {
-    context_->vk().FreeMemory(context_->handle(), memory.memory, context_->allocation());
+    context_->Destroy(context_->vk().FreeMemory, memory.memory);
   }
 }
 
 void MemoryAllocator::DestroyBlock(MemoryBlock& block) {
-  context_->vk().DestroyBuffer(context_->handle(), block.buffer, context_->allocation());
+  context_->Destroy(context_->vk().DestroyBuffer, block.buffer);
   FreeMemory(block.memory);
 }
 

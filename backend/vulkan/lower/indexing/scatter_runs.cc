@@ -37,9 +37,7 @@ void ScatterText::DeclareRuns(const FusionDescription& body, std::span<const Buf
 }
 
 IndexExpression ScatterText::Window(const std::string& name) {
-  const int variable = space_.AddVariable(form_.count);
-  writer_.Bind(variable, name);
-  return space_.Variable(variable);
+  return space_.Variable(writer_.NewVariable(name, form_.count));
 }
 
 std::string ScatterText::StartsAt(const std::string& window, const std::vector<std::string>& place) {
@@ -148,8 +146,7 @@ void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<co
     return Belongs("last_" + name, run);
   };
   const auto values = [&](const std::string& name) {
-    const int variable = space_.AddVariable(count);
-    writer_.Bind(variable, name);
+    const int variable = writer_.NewVariable(name, count);
     std::vector<std::vector<std::string>> sums;
     for (const MultiIndex& in_window : run.in_window) {
       const MultiIndex at{space_.Variable(variable), space_.Linearize(in_window, form_.window_sizes)};
@@ -249,8 +246,7 @@ void ScatterText::SumPart(const std::string& part, const IndexExpression& in_win
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
   writer_.Line(fmt::format("uint m = {0} * {1}, end = min(m + {1}, {2});", part, length, count));
-  const int variable = space_.AddVariable(PartCount(form_.count));
-  writer_.Bind(variable, part);
+  const int variable = writer_.NewVariable(part, PartCount(form_.count));
   Run run;
   if (scatter_.notes().run_starts) {
     run.stop = "end";

@@ -99,9 +99,8 @@ ScatterText::Target ScatterText::TargetOf(const Place& place) {
     const auto [known, fresh] = positions_.try_emplace(at);
     if (fresh) {
       const int64_t size = operand.dimension(static_cast<int>(d));
-      const int variable = space_.AddVariable(size);
       const std::string name = writer_.Assignable(ElementType::kU32, at);
-      writer_.Bind(variable, name);
+      const int variable = writer_.NewVariable(name, size);
       known->second = {variable, fmt::format("{} < {}", name, kernel_.Param(static_cast<uint32_t>(size)))};
     }
     index[d] = space_.Variable(known->second.variable);

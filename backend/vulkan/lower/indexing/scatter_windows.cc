@@ -188,9 +188,7 @@ std::string ScatterWindows::CountParam() {
 // Where the values of part c lie: of the run that it goes on with (0), or of that which goes on in the next part (1).
 IndexExpression ScatterWindows::PartPlace(const IndexExpression& part, const std::string& which,
                                           const MultiIndex& split) {
-  const int variable = space_.AddVariable(2);
-  writer_.Bind(variable, which);
-  const MultiIndex index{part, space_.Variable(variable), split[1]};
+  const MultiIndex index{part, space_.Variable(writer_.NewVariable(which, 2)), split[1]};
   return space_.Linearize(index, IntList{PartCount(form_.count), 2, window_count_});
 }
 void ScatterWindows::Assign(const std::vector<std::string>& held, const std::vector<std::string>& values) {
@@ -238,8 +236,7 @@ void ScatterWindows::WriteParts() {
   writer_.CloseBlock();
   writer_.OpenBlock("if (inherited ? ends || m + 1u == e : !ends && m + 1u == e)");
   writer_.Line("uint which = inherited ? 0u : 1u;");
-  const int part = space_.AddVariable(PartCount(form_.count));
-  writer_.Bind(part, "c");
+  const int part = writer_.NewVariable("c", PartCount(form_.count));
   StoreParts(parts_, PartPlace(space_.Variable(part), "which", split), held);
   writer_.CloseBlock();
   writer_.Line("begins = ends;");
@@ -269,8 +266,7 @@ void ScatterWindows::WriteJoin() {
   target.conditions.insert(target.conditions.begin(), "goes_on");
   OpenIf(target.conditions);
   const auto values_of = [&](const std::string& part, const std::string& which, size_t lane) {
-    const int variable = space_.AddVariable(parts);
-    writer_.Bind(variable, part);
+    const int variable = writer_.NewVariable(part, parts);
     const IndexExpression place = PartPlace(space_.Variable(variable), which, split);
     std::vector<std::string> values;
     for (const int k : parts_) values.push_back(writer_.Load(k, space_.Add(place, {{}, static_cast<int64_t>(lane)})));

@@ -27,8 +27,7 @@ void ForEach(ValueWriter& writer, const IntList& sizes, Body&& step) {
     for (int64_t t = 0; t < count; ++t) step(space.Delinearize({{}, t}, sizes));
     return;
   }
-  const int counter = space.AddVariable(count);
-  writer.Bind(counter, "tap");
+  const int counter = writer.NewVariable("tap", count);
   writer.OpenBlock(
       fmt::format("for (uint tap = 0u; tap < {}; ++tap)", writer.kernel().Param(static_cast<uint32_t>(count))));
   step(space.Delinearize(space.Variable(counter), sizes));

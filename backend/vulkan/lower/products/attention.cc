@@ -152,8 +152,7 @@ class AttentionWriter {
     const AttentionIndices indices = IndicesOf(attention_, f.space, f.place);
     f.writer.Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
     const std::string value = f.writer.Value(*attention_.logits, indices.logits);
-    f.writer.Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
-    f.Define("float logit(uint batch, uint row, uint key, float score)");
+    f.Return("float logit(uint batch, uint row, uint key, float score)", ToF32(*attention_.logits, value));
     if (attention_.causal) WriteMask(kernel);
     kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
     if (attention_.scaled) WriteScale(kernel);
@@ -167,16 +166,15 @@ class AttentionWriter {
     f.writer.Override(quotient, QuotientIndex(attention_, f.space, f.place), FromF32(quotient, "weight"));
     const MultiIndex index =
         SideOf(product, attention_.weights).IndexOf(f.space, f.place.batch, f.place.key, f.place.row);
-    f.writer.Line(fmt::format("return {};", ToF32(weights, f.writer.Value(weights, index))));
-    f.Define("float scaled(uint batch, uint row, uint key, float weight)");
+    f.Return("float scaled(uint batch, uint row, uint key, float weight)",
+             ToF32(weights, f.writer.Value(weights, index)));
   }
 
   void WriteMask(KernelBuilder& kernel) const {
     Function f(*this, kernel);
     const CausalMask& mask = *attention_.causal;
-    const std::string value = f.writer.Value(*mask.compare, CausalIndexOf(attention_, f.space, f.place));
-    f.writer.Line(fmt::format("return {};", value));
-    f.Define("bool sees(uint batch, uint row, uint key)");
+    f.Return("bool sees(uint batch, uint row, uint key)",
+             f.writer.Value(*mask.compare, CausalIndexOf(attention_, f.space, f.place)));
     const auto hidden = static_cast<float>(mask.hidden);
     kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
   }

@@ -276,9 +276,8 @@ class GroupWriter : ProductParts {
     Hook f = Begin(kernel, reader_.work.rows, 1, reader_.work.columns);
     const IndexExpression place = reader_.Linear(f.space, {f.at(kBatch), f.at(kRow), {}, f.at(kColumn)});
     reader_.PublishSum(f.writer, place, "sum");
-    const std::string value = reader_.RootValue(f.writer, *reader_.body().roots[0], place);
-    f.writer.Line(fmt::format("return {};", value));
-    f.Define("Sum finish(uint batch, uint row, uint column, uint share, Sum sum)");
+    f.Return("Sum finish(uint batch, uint row, uint column, uint share, Sum sum)",
+             reader_.RootValue(f.writer, *reader_.body().roots[0], place));
   }
 };
 
@@ -315,9 +314,8 @@ class ProductWriter : ProductParts {
         reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, RollsStores() ? 1 : 0));
     for (const bool lhs : {true, false}) {
       Hook f = Begin(kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
-      const std::string value = reader_.Value(f.writer, lhs, PlaceOf(f));
-      f.writer.Line(fmt::format("return {};", value));
-      f.Define(lhs ? "Sum load_lhs(uint batch, uint row, uint k)" : "Sum load_rhs(uint batch, uint k, uint column)");
+      f.Return(lhs ? "Sum load_lhs(uint batch, uint row, uint k)" : "Sum load_rhs(uint batch, uint k, uint column)",
+               reader_.Value(f.writer, lhs, PlaceOf(f)));
     }
     WriteColumnStore(kernel, "store");
     const uint32_t block = BlockSteps();

@@ -256,8 +256,8 @@ class ChainWriter : ChainTerms {
     Function f(*this, kernel, 1, 1);
     std::string results;
     for (const std::string& place : places) {
-      const int variable = f.space.AddVariable(shape_.matrix ? chain_.keys : chain_.rows);
-      f.writer.Bind(variable, (shape_.matrix ? "keys" : "rows") + place);
+      const int variable =
+          f.writer.NewVariable((shape_.matrix ? "keys" : "rows") + place, shape_.matrix ? chain_.keys : chain_.rows);
       (shape_.matrix ? f.place.key : f.place.row) = f.space.Variable(variable);
       for (size_t p = 0; p < chain_.products.size(); ++p) {
         const Instruction& dot = *chain_.products[p].dot;
@@ -283,9 +283,8 @@ class ChainWriter : ChainTerms {
     if (!causal) return;
     const ChainMask& mask = *chain_.sums[0].mask;
     Function f(*this, kernel, 1, 1);
-    f.writer.Line(fmt::format("return {};",
-                              f.writer.Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.place))));
-    f.Define("bool sees(uint batch, uint row, uint key)");
+    f.Return("bool sees(uint batch, uint row, uint key)",
+             f.writer.Value(*mask.compare, MaskIndex(chain_.sums[0], mask.path, f.space, f.place)));
     std::vector<std::string> factors;
     bool of_rows = false, of_keys = false;
     for (const ChainSum& sum : chain_.sums) {
@@ -308,8 +307,7 @@ class ChainWriter : ChainTerms {
     f.writer.Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.place),
                       FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
     const std::string value = f.writer.Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.place));
-    f.writer.Line(fmt::format("return {};", ToF32(*mask.factor, value)));
-    f.Define(fmt::format("float {}(uint batch, uint row, uint key)", name));
+    f.Return(fmt::format("float {}(uint batch, uint row, uint key)", name), ToF32(*mask.factor, value));
     const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.place);
     *of_rows |= Mentions(statistic, 1);
     *of_keys |= Mentions(statistic, 2);

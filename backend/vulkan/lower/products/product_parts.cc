@@ -15,12 +15,10 @@ std::vector<IndexExpression> ProductParts::Columns(Hook& f) const {
       columns.push_back(f.Nth(kColumn, shape_.tile_columns, j));
       continue;
     }
-    const int variable = f.space.AddVariable(reader_.work.columns);
     const std::string name = fmt::format("column_{}", j);
     f.writer.Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
                               f.writer.kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
-    f.writer.Bind(variable, name);
-    columns.push_back(f.space.Variable(variable));
+    columns.push_back(f.space.Variable(f.writer.NewVariable(name, reader_.work.columns)));
   }
   return columns;
 }

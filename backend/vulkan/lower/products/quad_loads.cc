@@ -14,9 +14,7 @@ IndexExpression PlaceInUnit(ValueWriter& writer, int variable, int64_t count, in
   const std::string name = fmt::format("place_{}", j);
   writer.Line(fmt::format("uint {} = min(4u * unit + {}u, {}u);", name, j, count - 1));
   *exists = fmt::format("4u * unit + {}u < {}u", j, count);
-  const int bound = space.AddVariable(count);
-  writer.Bind(bound, name);
-  return space.Variable(bound);
+  return space.Variable(writer.NewVariable(name, count));
 }
 
 void WriteQuad(ValueWriter& writer, int variable, int64_t count,

@@ -355,11 +355,9 @@ void RowKernelWriter::WriteHeld() {
   Function function(*this, 0);
   std::vector<int> steps_of_lane;
   for (uint32_t n = 0; n < shape_.held; ++n) {
-    const int step = function.space.AddVariable(steps());
     const std::string name = fmt::format("step_{}", n);
     function.writer.Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
-    function.writer.Bind(step, name);
-    if (width() > 1) function.writer.Vectorize(step, width());
+    const int step = function.writer.NewVariable(name, steps(), width());
     if (program_.product != nullptr) HoldProduct(function, step, name);
     steps_of_lane.push_back(step);
   }

@@ -124,9 +124,7 @@ class RunningTile {
       const std::string clamped = ragged() ? fmt::format("min({}, {})", place, last) : place;
       f.writer.Line(array_.running.reverse ? fmt::format("uint g{} = {} - ({});", g, last, clamped)
                                            : fmt::format("uint g{} = {};", g, clamped));
-      const int variable = f.space.AddVariable(group_count());
-      f.writer.Bind(variable, fmt::format("g{}", g));
-      if (width() > 1) f.writer.Vectorize(variable, width());
+      const int variable = f.writer.NewVariable(fmt::format("g{}", g), group_count(), width());
       const IndexExpression start = f.space.Scale(f.space.Variable(variable), width());
       for (int i = 0; i < width(); ++i) {
         const int at = array_.running.reverse ? width() - 1 - i : i;
@@ -295,8 +293,7 @@ class RunningWriter : RunningTile {
     for (int c = 0; c < columns(); ++c)
       f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
     if (!totals && shape_.chunks > 1 && !shape_.one_pass) {
-      const int before = f.space.AddVariable(shape_.chunks - 1);
-      f.writer.Bind(before, "before");
+      const int before = f.writer.NewVariable("before", shape_.chunks - 1);
       f.writer.OpenBlock("for (uint before = 0u; before < chunk; ++before)");
       for (int c = 0; c < columns(); ++c) {
         std::vector<std::string> loaded;
@@ -314,8 +311,7 @@ class RunningWriter : RunningTile {
   void WriteEnd(KernelBuilder& kernel, bool totals) {
     Hook f = Begin(kernel);
     if (totals) {
-      const int chunk = f.space.AddVariable(shape_.chunks - 1);
-      f.writer.Bind(chunk, "chunk");
+      const int chunk = f.writer.NewVariable("chunk", shape_.chunks - 1);
       f.writer.OpenBlock("if (lane == 0u)");
       for (int c = 0; c < columns(); ++c) {
         for (size_t i = 0; i < carry_types_.size(); ++i) {
@@ -379,8 +375,7 @@ class RunningWriter : RunningTile {
     kernel.Append("Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial);\n");
     Hook f = Begin(kernel);
     ScanTile(kernel, f);
-    f.writer.Line(fmt::format("return {};", kTotal));
-    f.Define("Acc running_total(uint o, uint tile, uint lane)");
+    f.Return("Acc running_total(uint o, uint tile, uint lane)", std::string(kTotal));
   }
 
   Step WriteKernel(bool totals) {

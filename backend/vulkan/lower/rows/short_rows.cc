@@ -82,10 +82,7 @@ class ShortRowWriter {
     for (int64_t g = 0; g < groups && groups > 1; ++g) {
       const std::string name = fmt::format("group{}", g);
       writer.Line(fmt::format("uint {} = {} * {}u + {}u;", name, writer.Index(first_.back()), groups, g));
-      const int variable = space.AddVariable(units.back() * groups);
-      writer.Bind(variable, name);
-      writer.Vectorize(variable, static_cast<int>(Width()));
-      groups_.push_back(space.Variable(variable));
+      groups_.push_back(space.Variable(writer.NewVariable(name, units.back() * groups, Width())));
     }
   }
   int64_t Width() const { return tile_.tile.back() == kWideTile ? kWideTile / 2 : tile_.tile.back(); }
@@ -160,10 +157,8 @@ class ShortRowWriter {
 
   void WriteMovingTile() {
     ValueWriter& writer = loop_.writer();
-    const int first = loop_.space().AddVariable(tile_.moves), move = loop_.space().AddVariable(tile_.moves);
     // Not a constant, so that equal texts below are equal in every move.
-    writer.Bind(first, "0u");
-    writer.Bind(move, "move");
+    const int first = writer.NewVariable("0u", tile_.moves), move = writer.NewVariable("move", tile_.moves);
     LoadFirst(PlacesAt(loop_.space().Variable(first)));
     writer.OpenBlock(fmt::format("for (uint move = 0u; move < {}u; ++move)", tile_.moves));
     const std::vector<RowPlace> places = PlacesAt(loop_.space().Variable(move));

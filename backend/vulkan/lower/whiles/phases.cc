@@ -30,9 +30,7 @@ void LoopPhaseWriter::EachElement(ValueWriter& writer, int64_t count, int64_t wi
                                   const std::function<void(const IndexExpression& first)>& write) const {
   IndexSpace& space = writer.space();
   const int64_t groups = count / width;
-  const int loop = space.AddVariable(groups);
-  writer.Bind(loop, "i");
-  if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+  const int loop = writer.NewVariable("i", groups, width);
   OpenElements(writer, "i", groups, program_.lanes, program_.share);
   write(space.Scale(space.Variable(loop), width));
   writer.CloseBlock();

@@ -25,14 +25,12 @@ class LoopDotWriter {
     const int64_t columns = reader_.work.columns / tile_.columns, rows = reader_.work.rows / tile_.rows;
     const int64_t tiles = reader_.work.batches * rows * columns;
     Code text = ProductTypes(reader_, FusesTerms(unit_.kernel.facts()));
-    const int tile = space_.AddVariable(tiles);
-    writer_.Bind(tile, "tile");
+    const int tile = writer_.NewVariable("tile", tiles);
     OpenTurns(writer_, "tile", tiles, unit_.lanes, unit_.share);
     const MultiIndex at = space_.Delinearize(space_.Variable(tile), IntList{reader_.work.batches, rows, columns});
     batch_ = Named(at[0], reader_.work.batches, "batch");
     first_row_ = Named(at[1], rows, "row_tile");
-    column_ = Named(at[2], columns, "column_tile");
-    if (tile_.columns > 1) writer_.Vectorize(column_variable_, static_cast<int>(tile_.columns));
+    column_ = Named(at[2], columns, "column_tile", tile_.columns);
     for (int64_t i = 0; i < tile_.rows * tile_.columns; ++i) writer_.Line(fmt::format("Sum sum_{} = CLEAR;", i));
     WriteSums();
     const bool apart = StoresSumsFirst(reader_.body());
@@ -44,12 +42,9 @@ class LoopDotWriter {
 
  private:
   // An expression as a variable of its own.
-  IndexExpression Named(const IndexExpression& value, int64_t size, const std::string& name) {
-    const int variable = space_.AddVariable(size);
+  IndexExpression Named(const IndexExpression& value, int64_t size, const std::string& name, int64_t width = 1) {
     writer_.Line(fmt::format("uint {} = {};", name, writer_.Index(value)));
-    writer_.Bind(variable, name);
-    column_variable_ = variable;
-    return space_.Variable(variable);
+    return space_.Variable(writer_.NewVariable(name, size, width));
   }
   IndexExpression Row(int64_t i) { return space_.Add(space_.Scale(first_row_, tile_.rows), {{}, i}); }
   IndexExpression Column(int64_t j) { return space_.Add(space_.Scale(column_, tile_.columns), {{}, j}); }
@@ -57,9 +52,7 @@ class LoopDotWriter {
 
   void WriteSums() {
     const int64_t steps = reader_.work.k / tile_.k_step;
-    const int step = space_.AddVariable(steps);
-    writer_.Bind(step, "step");
-    if (tile_.k_step > 1) writer_.Vectorize(step, static_cast<int>(tile_.k_step));
+    const int step = writer_.NewVariable("step", steps, tile_.k_step);
     // A GPU's driver would write 128 values of k out, for every product of the loop.
     constexpr int64_t kMostWritten = 8;
     const std::string_view kept = steps > kMostWritten && unit_.kernel.keeps_loops() ? "[[dont_unroll]] " : "";
@@ -69,10 +62,8 @@ class LoopDotWriter {
     IndexExpression own;
     const int64_t lanes = tile_.shares ? unit_.lanes : 1;
     if (tile_.shares) {
-      const int lane = space_.AddVariable(lanes);
       writer_.Line("uint own = gl_SubgroupInvocationID;");
-      writer_.Bind(lane, "own");
-      own = space_.Variable(lane);
+      own = space_.Variable(writer_.NewVariable("own", lanes));
     }
     const auto load_lhs = [&] {
       for (int64_t i = 0; i < tile_.rows; i += lanes) {
@@ -141,9 +132,7 @@ class LoopDotWriter {
     ValueWriter writer(unit_.kernel, reader_.body(), buffers_, space);
     for (const auto& [operand, name] : unit_.held) writer.Hold(*operand, name);
     const int64_t width = unit_.width(reader_.results()), groups = reader_.results() / width;
-    const int loop = space.AddVariable(groups);
-    writer.Bind(loop, "i");
-    if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+    const int loop = writer.NewVariable("i", groups, width);
     writer.JoinPairs();
     OpenTurns(writer, "i", groups, unit_.lanes, unit_.share);
     const IndexExpression first = space.Scale(space.Variable(loop), width);
@@ -186,7 +175,7 @@ class LoopDotWriter {
   IndexSpace space_;
   ValueWriter writer_;
   IndexExpression batch_, first_row_, column_;
-  int column_variable_ = -1, sums_ = -1;
+  int sums_ = -1;
 };
 
 }  // namespace

@@ -239,10 +239,9 @@ class LoopRowsWriter : LoopRowSums {
     const std::vector<size_t> reduces = program_.ReducesOf(pass);
     std::vector<std::vector<std::vector<std::string>>> values;  // by turn and reduce
     for (int64_t turn = 0; turn < turns; ++turn) {
-      const int step = space_.AddVariable(program_.row_size);
       const std::string name = fmt::format("step_{}", turn);
       writer_.Line(fmt::format("uint {} = step + {}u;", name, turn * lanes_));
-      writer_.Bind(step, name);
+      const int step = writer_.NewVariable(name, program_.row_size);
       values.emplace_back();
       for (const size_t i : reduces)
         values.back().push_back(program_.reduces[i].element(writer_, {space_.Variable(row_), space_.Variable(step)}));

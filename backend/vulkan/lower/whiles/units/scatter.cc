@@ -16,8 +16,7 @@ void WriteLoopScatter(const FusionDescription& body, std::span<const BufferSlice
   const Stage stage = parts.empty() ? Stage::kWhole : arrays.empty() ? Stage::kParts : Stage::kJoin;
   ScatterWindows scatter(body, writer, fmt::format("combine_{}", number), stage);
   scatter.Bind(arrays, parts);
-  const int loop = writer.space().AddVariable(scatter.count());
-  writer.Bind(loop, "i");
+  const int loop = writer.NewVariable("i", scatter.count());
   OpenElements(writer, "i", scatter.count(), lanes, share);
   // One at a time: each has a condition of its own, so neighbours would share no load.
   scatter.Write(writer.space().Variable(loop), 1);

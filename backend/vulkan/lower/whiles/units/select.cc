@@ -27,8 +27,7 @@ Code WriteLoopSelect(const LowerContext&, const FusionDescription& body, BufferM
     IndexSpace space;
     ValueWriter writer(unit.kernel, body, buffers, space);
     for (const auto& [operand, name] : unit.held) writer.Hold(*operand, name);
-    const int i = space.AddVariable(shape.ElementCount());
-    writer.Bind(i, "i");
+    const int i = writer.NewVariable("i", shape.ElementCount());
     OpenTurns(writer, "i", shape.ElementCount(), unit.lanes, unit.waits_for_grid() ? unit.share : LoopShare());
     SelectAndScatterText text(hero, writer, 1, unit.number);
     write(text, space.Variable(i));
