@@ -53,7 +53,7 @@ int ValueWriter::NewVariable(std::string glsl_name, int64_t size, int64_t width)
 }
 
 void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf) {
-  const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+  const Shape& shape = LeafShape(instruction, leaf);
   overrides_[{&instruction, leaf}].push_back({space_.Linearize(at, shape.dimensions()), std::move(glsl_value)});
 }
 
@@ -193,7 +193,7 @@ std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape
 const std::string* ValueWriter::FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const {
   const auto it = overrides_.find({&instruction, leaf});
   if (it == overrides_.end()) return nullptr;
-  const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+  const Shape& shape = LeafShape(instruction, leaf);
   const IndexExpression linear = space_.Linearize(index, shape.dimensions());
   for (const OverriddenValue& known : it->second) {
     if (known.at == linear) return &known.value;
@@ -351,8 +351,8 @@ std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& sh
 
 int ValueWriter::ResultTensor(int leaf) {
   const Instruction& instruction = *body_.instruction;
-  const ElementType type = FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->element_type();
-  return kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(instruction, leaf));
+  return kernel_.AddBuffer(LeafShape(instruction, leaf).element_type(), Access::kWrite,
+                           buffers_.SliceOf(instruction, leaf));
 }
 
 std::string ValueWriter::Load(int k, const IndexExpression& linear) {

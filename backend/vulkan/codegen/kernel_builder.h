@@ -13,6 +13,7 @@
 #include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/codegen/statements/statement.h"
 #include "backend/vulkan/drivers/known_faults.h"
+#include "core/ir/instruction.h"
 #include "core/maps/index_map.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -22,6 +23,11 @@ class ValueWriter;
 // How many elements such sizes make up.
 inline int64_t ElementCountOf(std::span<const int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+}
+
+// The shape of one of the leaves of what the instruction gives.
+inline const Shape& LeafShape(const Instruction& instruction, int leaf) {
+  return *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
 }
 
 // floor(n / divisor) == (high 32 bits of n * multiplier) >> shift for every n below 2^31; divisor in [2, 2^31).

@@ -16,13 +16,13 @@ struct ReleaseContext {
 
 // The module with other values of its specialisation constants, which are 32-bit everywhere.
 std::vector<uint32_t> Specialised(std::vector<uint32_t> words, const std::vector<uint32_t>& values) {
-  constexpr uint32_t OpDecorate = 71, DecorationSpecId = 1, OpSpecConstant = 50;
   std::unordered_map<uint32_t, uint32_t> value_of;  // by result id
   for (size_t at = spirv::kHeaderWords; at < words.size(); at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffffu, length = words[at] >> 16;
-    if (op == OpDecorate && length == 4 && words[at + 2] == DecorationSpecId && words[at + 3] < values.size())
+    if (op == spirv::OpDecorate && length == 4 && words[at + 2] == spirv::DecorationSpecId &&
+        words[at + 3] < values.size())
       value_of[words[at + 1]] = values[words[at + 3]];
-    if (op != OpSpecConstant || length != 4) continue;
+    if (op != spirv::OpSpecConstant || length != 4) continue;
     if (const auto value = value_of.find(words[at + 2]); value != value_of.end()) words[at + 3] = value->second;
   }
   return words;

@@ -19,9 +19,6 @@ constexpr int64_t kMostGroups = 65535;  // what every device dispatches
 constexpr int kCommon = -1;   // the value is the same for all rows: nothing that the loop writes is in it
 constexpr int kUnknown = -2;  // not known yet: a leaf of the state that no row has reached
 
-const Shape& LeafShapeOf(const Instruction& instruction, int leaf) {
-  return *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
-}
 int FirstLeafOf(const Instruction& tuple, int64_t element) {
   int first = 0;
   for (int64_t e = 0; e < element; ++e) first += LeafCount(tuple.shape().tuple_elements()[static_cast<size_t>(e)]);
@@ -34,9 +31,7 @@ int FirstLongDimension(const Shape& shape) {
 }
 // Elements between two neighbours of the runs of rows that the array is made of; 1: it is one run.
 int64_t RunsOf(const Shape& shape, int dimension) {
-  int64_t runs = 1;
-  for (int d = 0; d < dimension; ++d) runs *= shape.dimensions()[static_cast<size_t>(d)];
-  return runs;
+  return ElementCountOf(shape.dimensions().first(static_cast<size_t>(dimension)));
 }
 
 // Follows rows from one dimension of a leaf of the state through the body, and round the loop until nothing is new.
@@ -53,7 +48,7 @@ class RowFinder {
       if (unit != nullptr && unit->kind == LoopUnitKind::kNotes)
         noted_.insert(unit->body->heroes.begin(), unit->body->heroes.end());
     });
-    rows_ = LeafShapeOf(parameter, leaf).dimensions()[static_cast<size_t>(dimension)];
+    rows_ = LeafShape(parameter, leaf).dimensions()[static_cast<size_t>(dimension)];
     dimension_[{&parameter, leaf}] = dimension;
   }
 
@@ -92,11 +87,11 @@ class RowFinder {
       if (before == kUnknown && after == kUnknown) unknown = state.leaf;
       if (before != kUnknown && after >= 0) meet_ |= before != after;
       if (before != kUnknown || after == kUnknown) continue;
-      before = after == kCommon ? Shared(LeafShapeOf(parameter, state.leaf)) : after;
+      before = after == kCommon ? Shared(LeafShape(parameter, state.leaf)) : after;
       news = true;
     }
     if (news || unknown < 0) return news;
-    dimension_.at({&parameter, unknown}) = Shared(LeafShapeOf(parameter, unknown));
+    dimension_.at({&parameter, unknown}) = Shared(LeafShape(parameter, unknown));
     return true;
   }
   // The dimension of an array along which rows may be shared out as well as along any other one.
@@ -113,7 +108,7 @@ class RowFinder {
     if (meet_ || HandsOn(instruction) || IsSameBytes(instruction) || instruction.opcode() == Opcode::kConstant) return;
     for (int leaf = 0; leaf < LeafCount(instruction.shape()); ++leaf) {
       int& dimension = dimension_[{&instruction, leaf}];
-      const Shape& shape = LeafShapeOf(instruction, leaf);
+      const Shape& shape = LeafShape(instruction, leaf);
       if (dimension == kCommon && shape.ElementCount() > 1) dimension = Shared(shape);
     }
   }
@@ -284,7 +279,7 @@ class PhaseCheck {
       fits_ = false;
       return 0;
     }
-    const int64_t runs = RunsOf(LeafShapeOf(instruction, leaf), dimension);
+    const int64_t runs = RunsOf(LeafShape(instruction, leaf), dimension);
     fits_ &= runs_.try_emplace(place, runs).first->second == runs;
     return runs;
   }
@@ -304,7 +299,7 @@ int64_t SeparateRows(const LoopProgram& program) {
   for (const LoopState& state : program.state) {
     if (state.value.place < 0) continue;
     if (++tries > kMostTries) return 1;
-    const int dimension = FirstLongDimension(LeafShapeOf(*program.loop, state.leaf));
+    const int dimension = FirstLongDimension(LeafShape(*program.loop, state.leaf));
     RowFinder rows(program, state.leaf, dimension);
     if (rows.Run() && PhaseCheck(program, rows).Run()) return rows.rows();
   }

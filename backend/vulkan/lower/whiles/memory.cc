@@ -52,7 +52,7 @@ void LoopMemory::Pack() {
   std::vector<Packed> small;
   std::set<int> buffers;
   const auto add = [&](const Instruction& instruction, int leaf, bool state) {
-    const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+    const Shape& shape = LeafShape(instruction, leaf);
     const BufferSlice slice = buffers_.SliceOf(instruction, leaf);
     buffers.insert(slice.buffer);
     if (shape.ElementCount() <= kMostPacked)

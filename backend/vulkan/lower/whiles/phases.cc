@@ -75,7 +75,7 @@ Code LoopPhaseWriter::Unit(const LoopUnitNode& unit) {
     if (IsResident(place)) {
       after_store_[place] = after;
     } else {
-      const ElementType type = FlattenTuple(unit.instruction().shape())[static_cast<size_t>(leaf)]->element_type();
+      const ElementType type = LeafShape(unit.instruction(), leaf).element_type();
       kernel_.SetAfterStore(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), after);
     }
   };
@@ -143,8 +143,7 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
     if (!unit.rows.empty()) return memory_.SliceOfRow(unit.rows[own ? 1 : 0]);
     const LoopValue value = own ? unit.results.at(static_cast<size_t>(leaf)) : program_.ValueOf(instruction, leaf);
     // No element of an empty array is read, but a kernel may name it.
-    if (value.place < 0 && FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->ElementCount() == 0)
-      return buffers_.Constant({0, 0, 0, 0});
+    if (value.place < 0 && LeafShape(instruction, leaf).ElementCount() == 0) return buffers_.Constant({0, 0, 0, 0});
     VXLA_CHECK(value.place >= 0, "a value of a loop that is in no memory: " + instruction.name());
     return memory_.SliceOf(value.place);
   });

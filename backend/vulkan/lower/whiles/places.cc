@@ -13,10 +13,6 @@ LoopPlaces::LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share)
   program_.share = share;
 }
 
-const Shape& LoopPlaces::LeafShape(const Instruction& instruction, int leaf) {
-  return *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
-}
-
 int LoopPlaces::NewRegister(ElementType type, const Instruction* constant) {
   program_.registers.push_back({type, constant});
   return static_cast<int>(program_.registers.size()) - 1;

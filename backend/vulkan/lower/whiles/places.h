@@ -41,7 +41,6 @@ class LoopPlaces {
   LoopPlaces(const Instruction& loop, uint32_t lanes, LoopShare share);
 
   LeafOrigin OriginOf(const Instruction& instruction, int leaf) const { return program_.OriginOf(instruction, leaf); }
-  static const Shape& LeafShape(const Instruction& instruction, int leaf);
   bool HandsOn(const Instruction& loop, int leaf) { return HandsOnLeaf(program_.origins_, loop, leaf); }
   int NewRegister(ElementType type, const Instruction* constant = nullptr);
   int NewPlace(LoopPlace place, const Shape& shape);
