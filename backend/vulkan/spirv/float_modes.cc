@@ -9,10 +9,8 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 // A mode, its capability, and whether the device has it by the width of the float: 16, 32, 64.
 struct FloatMode {
@@ -101,4 +99,4 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
   return words;
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -7,7 +7,7 @@
 
 #include "backend/device_facts.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // The module without the float modes that are not the device's. `words` is a valid module.
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words);
@@ -16,4 +16,4 @@ std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vect
 // widths that a mode is asked for.
 std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32_t> words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

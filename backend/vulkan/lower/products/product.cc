@@ -226,7 +226,7 @@ class GroupWriter : ProductParts {
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, work.columns, work.k, share);
     WriteTypes(kernel);
-    kernel.Append(MatrixDefines(matrix, context_.facts));
+    kernel.Append(spirv::MatrixDefines(matrix, context_.facts));
     kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
                               matrix.invocations, shape_.raster, whole ? 0 : 1));
     kernel.Append(fmt::format("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term)));
@@ -424,7 +424,7 @@ class ProductWriter : ProductParts {
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteParams(kernel, row_tiles, column_tiles, units.ColumnUnits(), work.k, share);
     WriteTypes(kernel);
-    kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
         "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define RHS_ROWS {}\n#define K_TAIL {}\n#define AHEAD {}\n"
