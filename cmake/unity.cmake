@@ -1,10 +1,10 @@
 # vxla_sources(<target> <sources ...>): gives the target its sources in batches. A batch is one file that includes its sources, so that
 # headers and templates are compiled once for all of them: a third of the time that they take one by one.
-# Not CMAKE_UNITY_BUILD: its files hold absolute paths, so ccache would share nothing between two checkouts, and its batches cross
-# folders, so a new file would change all that follow it.
-# What this asks of the sources of one folder: no name of an unnamed namespace twice. A test file that needs such a name has a
-# namespace of its own, named after the file.
-option(VXLA_UNITY "Compile the sources of a folder in batches; OFF compiles files alone, which is quicker after a change of one" ON)
+# Not CMAKE_UNITY_BUILD: its files hold absolute paths, so ccache would share nothing between two checkouts, and a new file would
+# change all batches that follow it.
+# What this asks of the sources of one batch, so of a folder and of its neighbours: no name of an unnamed namespace twice. A test file
+# that needs such a name has a namespace of its own, named after the file.
+option(VXLA_UNITY "Compile the sources of a target in batches; OFF compiles files alone, which is quicker after a change of one" ON)
 set(VXLA_UNITY_BATCH 16)
 
 function(vxla_sources target)
@@ -23,18 +23,32 @@ function(vxla_sources target)
     list(APPEND sources_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  # Small folders that follow each other share a batch; it has the name of the first.
+  set(groups "")
+  set(held ${VXLA_UNITY_BATCH})
   foreach(folder ${folders})
     list(LENGTH sources_${folder} files)
+    math(EXPR held "${held} + ${files}")
+    if(held GREATER VXLA_UNITY_BATCH)
+      list(APPEND groups ${folder})
+      set(group ${folder})
+      set(held ${files})
+    else()
+      list(APPEND sources_${group} ${sources_${folder}})
+    endif()
+  endforeach()
+  foreach(group ${groups})
+    list(LENGTH sources_${group} files)
     # As few batches as hold them, of equal length.
     math(EXPR batches "(${files} + ${VXLA_UNITY_BATCH} - 1) / ${VXLA_UNITY_BATCH}")
     math(EXPR last "${batches} - 1")
     foreach(number RANGE ${last})
       math(EXPR begin "${files} * ${number} / ${batches}")
       math(EXPR length "${files} * (${number} + 1) / ${batches} - ${begin}")
-      list(SUBLIST sources_${folder} ${begin} ${length} batch)
+      list(SUBLIST sources_${group} ${begin} ${length} batch)
       list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
       list(JOIN batch "" text)
-      set(file ${PROJECT_BINARY_DIR}/unity/${target}/${folder}_${number}.cc)
+      set(file ${PROJECT_BINARY_DIR}/unity/${target}/${group}_${number}.cc)
       file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
       target_sources(${target} PRIVATE ${file})
     endforeach()

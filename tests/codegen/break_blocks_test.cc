@@ -30,7 +30,7 @@ TEST(BreakBlocksTest, LongBlocksBecomeLoopsThatRunOnce) {
       CompileMain("uint x = data[gl_LocalInvocationID.x];\n" + Times(300, "x = x * 3u + data[x];") + "data[0] = x;");
   const size_t before = LongestBlock(words);
   ASSERT_GT(before, 1000u);
-  const auto broken = BreakLongBlocks(words, 100);
+  const auto broken = spirv::BreakLongBlocks(words, 100);
   ExpectValid(broken);
   EXPECT_LT(LongestBlock(broken), 120u);
   EXPECT_GT(CountOf(broken, kLoopMerge), static_cast<int>(before / 250));
@@ -42,7 +42,7 @@ TEST(BreakBlocksTest, LoopsAndBranchesAroundLongBlocksKeepTheirShape) {
       "uint x = data[gl_WorkGroupID.x];\nfor (uint i = 0u; i < data[1]; ++i) {\n" + Times(60, "x = x * 3u + data[x];") +
       "if (x > 7u && data[x] > 3u) {\n" + Times(60, "x = x * 5u + data[x];") + "} else { x += 9u; }\n" +
       Times(60, "x = x * 7u + data[x];") + "}\ndata[0] = x > 3u && data[2] > 1u ? x : data[5];");
-  const auto broken = BreakLongBlocks(words, 40);
+  const auto broken = spirv::BreakLongBlocks(words, 40);
   ExpectValid(broken);
   EXPECT_LT(LongestBlock(broken), 90u);
   EXPECT_EQ(CountOf(broken, kIMul), 180);
@@ -50,12 +50,12 @@ TEST(BreakBlocksTest, LoopsAndBranchesAroundLongBlocksKeepTheirShape) {
 
 TEST(BreakBlocksTest, ShortBlocksStay) {
   const auto shorter = CompileMain("data[gl_LocalInvocationID.x] = 3u;");
-  EXPECT_EQ(BreakLongBlocks(shorter, 100), shorter);
+  EXPECT_EQ(spirv::BreakLongBlocks(shorter, 100), shorter);
 }
 
 TEST(BreakBlocksTest, AModuleThatNumbersNothingReadsTheWorkgroupsNumber) {
   const auto words = CompileMain("uint x = data[0];\n" + Times(300, "x = x * 3u + data[x];") + "data[0] = x;");
-  const auto broken = BreakLongBlocks(words, 100);
+  const auto broken = spirv::BreakLongBlocks(words, 100);
   ExpectValid(broken);
   EXPECT_LT(LongestBlock(broken), 120u);
   EXPECT_EQ(CountOf(broken, kIMul), 300);

@@ -11,7 +11,7 @@ TEST(FlattenBranchesTest, SidesThatOnlyComputeBecomeSelections) {
   const auto words = CompileMain(
       "uint x = data[0], y = 1u;\nif (x > 3u) { y = 31u - uint(findMSB(x)); } else { y = x * 7u; x = 2u; }\n"
       "data[1] = x == 2u ? y + uint(findMSB(y)) : y;");
-  const auto flat = FlattenBranches(words);
+  const auto flat = spirv::FlattenBranches(words);
   EXPECT_GE(CountOf(words, kBranchConditional), 2);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
   EXPECT_GE(CountOf(flat, kSelect), 3);
@@ -20,7 +20,7 @@ TEST(FlattenBranchesTest, SidesThatOnlyComputeBecomeSelections) {
 TEST(FlattenBranchesTest, NestedBranchesAndCallsOfPureFunctions) {
   const auto words = CompileMain("uint x = data[0];\nif (x > 3u) { if (x > 9u) { x = f(x); } x += 1u; }\ndata[1] = x;",
                                  "uint f(uint a) { if (a > 5u) { a *= 3u; } return a + 1u; }");
-  const auto flat = FlattenBranches(words);
+  const auto flat = spirv::FlattenBranches(words);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
   EXPECT_EQ(CountOf(flat, kFunctionCall), 1);
 }
@@ -30,12 +30,12 @@ TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
   const auto words = CompileMain(
       "if (data[0] > 3u) { data[1] = data[2]; }\nuint x = 1u;\nif (data[3] > 3u) { x = g(); }\ndata[4] = x;",
       "uint g() { return data[7]; }");
-  EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), CountOf(words, kBranchConditional));
+  EXPECT_EQ(CountOf(spirv::FlattenBranches(words), kBranchConditional), CountOf(words, kBranchConditional));
   const auto members = CompileMain(
       "Pair p;\np.a = data[0];\np.b = false;\nif (p.a > 3u) { p.a = 9u; p.b = true; } else { p.a = 4u; }\ndata[1] = "
       "p.b ? p.a : 0u;",
       "struct Pair { uint a; bool b; };");
-  const auto flat = FlattenBranches(members);
+  const auto flat = spirv::FlattenBranches(members);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
   EXPECT_EQ(CountOf(flat, kStore), CountOf(members, kStore));
   EXPECT_GE(CountOf(flat, kSelect) - CountOf(members, kSelect), 3) << "a selection for each conditional store";
@@ -47,8 +47,8 @@ TEST(FlattenBranchesTest, LongSidesStayBranches) {
       "uint x = data[0];\nuint y = x > 3u ? x * 7u : x;\n"
       "if (y > 5u) { y = (((y * 3u + 1u) * 5u + 2u) * 7u + 3u) * 11u + 4u; }\ndata[1] = y;");
   EXPECT_EQ(CountOf(words, kBranchConditional), 2);
-  EXPECT_EQ(CountOf(FlattenBranches(words, 6), kBranchConditional), 1);
-  EXPECT_EQ(CountOf(FlattenBranches(words, 60), kBranchConditional), 0);
+  EXPECT_EQ(CountOf(spirv::FlattenBranches(words, 6), kBranchConditional), 1);
+  EXPECT_EQ(CountOf(spirv::FlattenBranches(words, 60), kBranchConditional), 0);
 }
 
 // SPIR-V 1.3 selects scalars and, by a vector of conditions, vectors: a structure of structures, an array and vectors
@@ -65,17 +65,17 @@ TEST(FlattenBranchesTest, BeforeSpirv14MembersAreSelected) {
   const auto older = CompileMain(body, functions, {.spirv_1_6 = false});
   const auto newer = CompileMain(body, functions);
   for (const auto& words : {older, newer}) {
-    const auto flat = FlattenBranches(words);
+    const auto flat = spirv::FlattenBranches(words);
     EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
     ExpectValid(flat);
   }
-  EXPECT_GT(CountOf(FlattenBranches(older), kSelect), CountOf(FlattenBranches(newer), kSelect));
+  EXPECT_GT(CountOf(spirv::FlattenBranches(older), kSelect), CountOf(spirv::FlattenBranches(newer), kSelect));
 }
 
 TEST(FlattenBranchesTest, LoopsStay) {
   const auto words =
       CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
-  EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), 1);
+  EXPECT_EQ(CountOf(spirv::FlattenBranches(words), kBranchConditional), 1);
 }
 
 }  // namespace flatten_branches_test

@@ -9,7 +9,7 @@ namespace forward_stores_test {
 constexpr uint32_t kVariable = 59, kLoad = 61, kStore = 62, kIMul = 132, kDecorate = 71;
 
 std::vector<uint32_t> Forwarded(const std::string& body, const std::string& functions = "") {
-  auto forwarded = ForwardStores(InlineFunctions(CompileMain(body, functions)));
+  auto forwarded = spirv::ForwardStores(spirv::InlineFunctions(CompileMain(body, functions)));
   ExpectValid(forwarded);
   return forwarded;
 }

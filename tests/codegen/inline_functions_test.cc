@@ -12,7 +12,7 @@ TEST(InlineFunctionsTest, CallsInCallsAndInLoopsAreInPlace) {
   const auto words = CompileMain(
       "uint s = 0u;\nfor (uint i = 0u; i < g(data[0], 3u); ++i) { s += g(f(i), s); }\ndata[1] = g(f(s), g(s, 2u));",
       "uint f(uint a) { uint b = a * 3u; return b * b; }\nuint g(uint a, uint b) { uint c = f(b); return f(a) + c; }");
-  const auto inlined = InlineStraightFunctions(words);
+  const auto inlined = spirv::InlineStraightFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
   EXPECT_EQ(CountOf(inlined, kFunction), 1) << "functions that nothing calls go";
@@ -23,7 +23,7 @@ TEST(InlineFunctionsTest, CallsInCallsAndInLoopsAreInPlace) {
 TEST(InlineFunctionsTest, ResultsThroughParametersAndCopiedParameters) {
   const auto words = CompileMain("uint r;\nuint q = f(data[0], r);\ndata[1] = q + r;",
                                  "uint f(uint a, out uint rest) { a += 2u; rest = a * 5u; return a; }");
-  const auto inlined = InlineStraightFunctions(words);
+  const auto inlined = spirv::InlineStraightFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
   EXPECT_EQ(CountOf(inlined, kIMul), 1);
@@ -34,7 +34,7 @@ TEST(InlineFunctionsTest, LiteralsThatLookLikeValuesStay) {
   const auto words =
       CompileMain("uvec2 r = f(uvec2(data[0], data[1]));\ndata[2] = r.x;\ndata[3] = r.y;",
                   "uvec2 f(uvec2 a) { uvec4 b = uvec4(a.yx, a); return uvec2(b.w + uint(findMSB(b.x)), b.z); }");
-  const auto inlined = InlineStraightFunctions(words);
+  const auto inlined = spirv::InlineStraightFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
   EXPECT_EQ(CountOf(inlined, kExtInst), CountOf(words, kExtInst));
@@ -45,7 +45,7 @@ TEST(InlineFunctionsTest, EachCopyIsAsPreciseAsTheText) {
   const auto words =
       CompileMain("float x = uintBitsToFloat(data[0]);\ndata[1] = floatBitsToUint(g(x) + f(x));",
                   "float f(float a) { precise float r = a * a; return r; }\nfloat g(float a) { return f(f(a)); }");
-  const auto inlined = InlineStraightFunctions(words);
+  const auto inlined = spirv::InlineStraightFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFMul), 3);
   const int others = CountOf(words, kDecorate) - CountOf(words, kFMul);
@@ -56,7 +56,7 @@ TEST(InlineFunctionsTest, FunctionsThatBranchStay) {
   const auto words = CompileMain("data[1] = f(data[0]);",
                                  "uint h(uint a) { return a * 7u; }\nuint f(uint a) { uint s = 0u; for (uint i = 0u; i "
                                  "< a; ++i) { s += h(i); } return s; }");
-  const auto inlined = InlineStraightFunctions(words);
+  const auto inlined = spirv::InlineStraightFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 1);
   EXPECT_EQ(CountOf(inlined, kLoopMerge), 1);
@@ -68,7 +68,7 @@ TEST(InlineFunctionsTest, FunctionsThatBranchAreInPlaceWhereAsked) {
                                  "uint h(uint a) { return a * 7u; }\nuint f(uint a) { uint s = 0u; for (uint i = 0u; i "
                                  "< a; ++i) { if (h(i) > s) s "
                                  "+= h(i); } return s; }");
-  const auto inlined = InlineFunctions(words);
+  const auto inlined = spirv::InlineFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
   EXPECT_EQ(CountOf(inlined, kFunction), 1);
@@ -80,7 +80,7 @@ TEST(InlineFunctionsTest, FunctionsThatBranchAreInPlaceWhereAsked) {
 TEST(InlineFunctionsTest, PhisFollowTheBlocksTheyComeFrom) {
   const auto words = CompileMain("bool b = g(data[0]) > 2u && g(data[1]) > 3u && data[3] > 1u;\ndata[2] = b ? 1u : 0u;",
                                  "uint g(uint a) { uint r = 5u; if (a > 1u && data[4] > a) r = data[a]; return r; }");
-  const auto inlined = InlineFunctions(words);
+  const auto inlined = spirv::InlineFunctions(words);
   ExpectValid(inlined);
   EXPECT_EQ(CountOf(inlined, kFunctionCall), 0);
 }
@@ -94,7 +94,7 @@ TEST(InlineFunctionsTest, CallsStayWhereBlocksCannotStand) {
                                   "} return r; }");
   const auto step = CompileMain("for (uint i = 0u; i < 9u; i = f(i) + 1u) { data[i] = i; }", branching);
   for (const auto& words : {early, choice, step}) {
-    const auto inlined = InlineFunctions(words);
+    const auto inlined = spirv::InlineFunctions(words);
     ExpectValid(inlined);
     EXPECT_EQ(CountOf(inlined, kFunctionCall), 1);
   }

@@ -14,7 +14,7 @@ constexpr uint32_t OpLogicalOr = 166;
 Words Folded(const std::string& main_body) {
   const Words before = Optimized(CompileMain(main_body), {});
   ExpectValid(before);
-  const Words after = FoldLate(before);
+  const Words after = spirv::FoldLate(before);
   ExpectValid(after);
   return after;
 }

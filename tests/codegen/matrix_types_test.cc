@@ -88,8 +88,8 @@ TEST(MatrixTypesTest, ComponentsAreTypes) {
     EXPECT_EQ(std::ranges::count(components, c.sum), 1) << c.type;
     for (const uint32_t capability : c.capabilities)
       EXPECT_TRUE(spirv::Declares(words, static_cast<spirv::Capability>(capability))) << c.type << capability;
-    EXPECT_EQ(WithMatrixComponents(WithoutMatrixTypes(words)), WithoutMatrixTypes(words));
-    EXPECT_TRUE(ComponentsOf(WithoutMatrixTypes(words)).empty());
+    EXPECT_EQ(spirv::WithMatrixComponents(spirv::WithoutMatrixTypes(words)), spirv::WithoutMatrixTypes(words));
+    EXPECT_TRUE(ComponentsOf(spirv::WithoutMatrixTypes(words)).empty());
   }
 }
 

@@ -46,11 +46,11 @@ std::vector<uint32_t> Compiled(const std::string& statement, const DeviceFacts& 
 
 TEST(NoContractionTest, ArgumentsOfCallsAreKeptAsTheyAreWritten) {
   const std::string statement = "float x = LOAD(0, f32, i); STORE(0, f32, i, floor(x * x + 2.0f) * 3.0f);";
-  const std::vector<uint32_t> before = Compiled(statement, FullFacts()), after = WithoutContraction(before);
+  const std::vector<uint32_t> before = Compiled(statement, FullFacts()), after = spirv::WithoutContraction(before);
   EXPECT_GE(LooseIn(before).floats, 3);
   EXPECT_EQ(LooseIn(after).floats, 0);
   EXPECT_EQ(LooseIn(after).decorated, LooseIn(before).decorated + LooseIn(before).floats);
-  EXPECT_EQ(WithoutContraction(after), after);
+  EXPECT_EQ(spirv::WithoutContraction(after), after);
   ExpectValid(after, statement);
 }
 
@@ -65,7 +65,7 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
           "STORE(1, f64, i, log_f64(LOAD(1, f64, i)));",
           "vec2 z = asin_c64(vec2(LOAD(0, f32, i), 1.0f)); STORE(0, f32, i, z.x);",
           "STORE(0, f32, i, round_f16(sine_f32(convert_i32_f32(divide_i32(convert_f32_i32(LOAD(0, f32, i)), 7)))));"}) {
-      const std::vector<uint32_t> words = WithoutContraction(Compiled(statement, facts));
+      const std::vector<uint32_t> words = spirv::WithoutContraction(Compiled(statement, facts));
       EXPECT_GT(LooseIn(words).decorated, 0) << statement;
       EXPECT_EQ(LooseIn(words).floats, 0) << statement;
       // cbrt divides an exponent that is not negative.
@@ -78,7 +78,7 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
 // Else a driver may round twice, in one kernel and not in another.
 TEST(NoContractionTest, FusedMultiplyAddsStayFused) {
   const std::string statement = "float x = LOAD(0, f32, i); STORE(0, f32, i, fma(x, x, 2.0f));";
-  const std::vector<uint32_t> before = Compiled(statement, FullFacts()), after = WithoutContraction(before);
+  const std::vector<uint32_t> before = Compiled(statement, FullFacts()), after = spirv::WithoutContraction(before);
   EXPECT_EQ(LooseIn(before).floats, 1);
   EXPECT_EQ(LooseIn(after).floats, 0);
   ExpectValid(after, statement);
@@ -93,7 +93,7 @@ TEST(NoContractionTest, OptimizedModulesRoundInUnrolledLoopsAsInTheText) {
     for (size_t at = 5; at < words.size(); at += words[at] >> 16) counted += (words[at] & 0xffffu) == op ? 1 : 0;
     return counted;
   };
-  const std::vector<uint32_t> words = Optimized(WithoutContraction(Compiled(statement, FullFacts())), {});
+  const std::vector<uint32_t> words = Optimized(spirv::WithoutContraction(Compiled(statement, FullFacts())), {});
   EXPECT_EQ(count(words, spirv::OpFMul), 8);  // neither a loop nor fma
   EXPECT_EQ(count(words, spirv::OpFAdd), 8);
   EXPECT_EQ(LooseIn(words).floats, 0);

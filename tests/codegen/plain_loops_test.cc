@@ -37,7 +37,7 @@ const Block& BlockOf(const std::vector<Block>& blocks, uint32_t label) {
 Words PlainOf(const std::string& main_body, Words* before) {
   *before = Optimized(CompileMain(main_body), {});
   ExpectValid(*before);
-  const Words after = PlainLoops(*before);
+  const Words after = spirv::PlainLoops(*before);
   ExpectValid(after);
   return after;
 }
@@ -86,7 +86,7 @@ TEST(PlainLoopsTest, TheTestAfterATurnLeavesTheContinueBlock) {
 TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
   const Words before = Optimized(CompileMain(kNested), {});
   const auto kept = [&](bool keeps_loops) {
-    const Words after = PlainLoops(before, {.keeps_loops = keeps_loops});
+    const Words after = spirv::PlainLoops(before, {.keeps_loops = keeps_loops});
     ExpectValid(after);
     int count = 0;
     for (const Block& block : BlocksOf(after)) {
@@ -103,7 +103,7 @@ TEST(PlainLoopsTest, DriversAreToldToLeaveLoops) {
 // same number.
 TEST(PlainLoopsTest, LoopsThatAreLeftHideTheirStart) {
   const auto constant_starts = [](const Words& words, bool any_device, bool keeps_loops) {
-    const Words after = PlainLoops(words, {.keeps_loops = keeps_loops, .any_device = any_device});
+    const Words after = spirv::PlainLoops(words, {.keeps_loops = keeps_loops, .any_device = any_device});
     ExpectValid(after);
     const spirv::Instructions instructions = spirv::Read(after);
     int count = 0;
@@ -131,7 +131,7 @@ TEST(PlainLoopsTest, TheNumberOfAWorkgroupIsABuiltIn) {
   };
   const Words words = Optimized(CompileMain(kNested), {});
   EXPECT_EQ(numbers(words), 0);
-  EXPECT_EQ(numbers(PlainLoops(words, {.keeps_loops = true, .any_device = true})), 1);
+  EXPECT_EQ(numbers(spirv::PlainLoops(words, {.keeps_loops = true, .any_device = true})), 1);
 }
 
 // What was too long to be written out is not asked of the drivers of any device.
@@ -148,8 +148,8 @@ TEST(PlainLoopsTest, LongLoopsAreTheDriversToJudge) {
     return ~0u;
   };
   EXPECT_EQ(hint(before), 1u);
-  EXPECT_EQ(hint(PlainLoops(before)), 1u);
-  EXPECT_EQ(hint(PlainLoops(before, {.any_device = true})), 0u);
+  EXPECT_EQ(hint(spirv::PlainLoops(before)), 1u);
+  EXPECT_EQ(hint(spirv::PlainLoops(before, {.any_device = true})), 0u);
 }
 
 // The continue block that several ways lead to stays, and with it the phis that stand in it.

@@ -9,7 +9,7 @@ constexpr uint32_t kDecorate = 71, kIAdd = 128, kIMul = 132, kFMul = 133, kLoopM
 
 std::vector<uint32_t> Unrolled(const std::string& body) {
   const auto words = CompileMain(body, "#extension GL_EXT_control_flow_attributes : require\nshared uint parts[64];\n");
-  auto unrolled = UnrollLoops(words);
+  auto unrolled = spirv::UnrollLoops(words);
   ExpectValid(unrolled);
   return unrolled;
 }
@@ -94,7 +94,7 @@ TEST(UnrollLoopsTest, LoopsThatCertainlyHaveATurnTestLast) {
   };
   for (const auto& [body, moved] : bodies) {
     const auto words = CompileMain(body, "#extension GL_EXT_control_flow_attributes : require\n");
-    const auto unrolled = UnrollLoops(words);
+    const auto unrolled = spirv::UnrollLoops(words);
     ExpectValid(unrolled);
     EXPECT_EQ(CountOf(words, kLabel) - CountOf(unrolled, kLabel), moved) << body;
     EXPECT_EQ(CountOf(words, kLoopMerge), CountOf(unrolled, kLoopMerge)) << body;

@@ -344,6 +344,20 @@ TEST(VerdictTest, AnOverflowThatTheOrderDecidesIsNoFaultOfADriver) {
   EXPECT_EQ(DiffJson(program + " --device lavapipe", 0)["verdict"], "agree");
 }
 
+// A sort brings the infinities to other places, so that numbers differ beside them.
+TEST(VerdictTest, AnOverflowBehindASortIsOne) {
+  const std::string program =
+      WriteScratch("verdict_overflow_sorted.hlo",
+                   "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), "
+                   "direction=GT, type=TOTALORDER }\n"
+                   "ENTRY e { x = f32[70,90] parameter(0)  y = c64[70,46] fft(x), fft_type=RFFT, fft_length={90}\n"
+                   "  z = f32[70,90] fft(y), fft_type=IRFFT, fft_length={90}\n"
+                   "  ROOT s = f32[70,90] sort(z), dimensions={0}, is_stable=true, to_apply=less }");
+  const Json overflow = DiffJson(program + " --device lavapipe --fill full-range", 1);
+  EXPECT_EQ(overflow["fault"], "overflow");
+  EXPECT_EQ(overflow["first_bad"], "y");
+}
+
 TEST(BenchCommandTest, ListsItsCasesAndMeasuresNone) {
   const CommandResult text = RunVxla("bench --list");
   EXPECT_EQ(text.exit_code, 0);

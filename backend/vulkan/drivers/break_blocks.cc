@@ -6,10 +6,8 @@
 
 #include "backend/vulkan/spirv/module.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 constexpr uint32_t kNever = 0xffffffffu;  // workgroups are never so many
 
@@ -118,4 +116,4 @@ std::vector<uint32_t> BreakLongBlocks(const std::vector<uint32_t>& words, size_t
   return Breaker(words, most).Run();
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

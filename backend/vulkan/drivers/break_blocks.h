@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module whose blocks have not many more than `most` instructions: every second stretch of so many in an entry point
 // becomes the body of a loop that runs once. SwiftShader's compiler (Subzero) looks for equal instructions in each
@@ -15,4 +15,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // continue a loop of their own stay as they are. `words` is a valid module of SPIR-V 1.4 or later.
 std::vector<uint32_t> BreakLongBlocks(const std::vector<uint32_t>& words, size_t most);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

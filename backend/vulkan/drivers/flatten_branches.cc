@@ -7,10 +7,8 @@
 
 #include "backend/vulkan/spirv/module.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 // What is known of the whole module.
 struct ModuleFacts {
@@ -309,4 +307,4 @@ std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words, size_t
   });
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module in which an if or ?: whose sides only compute (no access to buffers or shared memory, no call of a function
 // that has one, no loop of their own) computes both sides and selects. Results are the same: the other side's values go
@@ -18,4 +18,4 @@ namespace VXLA_NAMESPACE::vulkan {
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words,
                                       size_t most_in_side = std::numeric_limits<size_t>::max());
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -10,10 +10,8 @@
 
 #include "backend/vulkan/spirv/module.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 class LateFolds {
  public:
@@ -220,4 +218,4 @@ std::vector<uint32_t> FoldLate(const std::vector<uint32_t>& words) {
   return folded.empty() ? words : folded;
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

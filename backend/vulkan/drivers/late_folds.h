@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module that computes the same, without what Mesa (22.3) rewrites in its second round over a kernel and later, after
 // constants have moved in the first one. It optimises the whole kernel once more for each round in which anything
@@ -16,4 +16,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // `words` is a valid module.
 std::vector<uint32_t> FoldLate(const std::vector<uint32_t>& words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -7,10 +7,8 @@
 
 #include "backend/vulkan/spirv/module.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 // The comparison of integers that is true where this one is false.
 uint32_t OppositeOf(uint32_t op) {
@@ -313,4 +311,4 @@ std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, LoopForm fo
       [&](std::vector<Block> blocks, uint32_t) { return FunctionLoops(std::move(blocks), module, form).Run(); });
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

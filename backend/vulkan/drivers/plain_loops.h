@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module that does the same, without what costs Mesa (22.3) most of what SPIRV-Tools leaves:
 //  - A loop's continue block with anything in it goes in front of the body, behind a flag, and every value that it
@@ -29,4 +29,4 @@ struct LoopForm {
 // `words` is a valid module.
 std::vector<uint32_t> PlainLoops(const std::vector<uint32_t>& words, LoopForm form = {});
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

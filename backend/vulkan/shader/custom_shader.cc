@@ -24,8 +24,8 @@ bool HasBrainMatrices(const DeviceFacts& facts) {
 // Of some width: which one, the execution modes say.
 template <uint32_t number>
 bool HasFloatMode(const DeviceFacts& facts) {
-  const auto modes = FloatModesOf(facts);
-  return std::ranges::find(modes, number, &FloatMode::capability)->any();
+  const auto modes = spirv::FloatModesOf(facts);
+  return std::ranges::find(modes, number, &spirv::FloatMode::capability)->any();
 }
 constexpr UserCapability kCapabilities[] = {
     {0, "Matrix", [](const DeviceFacts&) { return true; }},

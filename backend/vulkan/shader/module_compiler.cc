@@ -29,19 +29,21 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
                         custom ? CompileUserGlsl(text, key.user_file, compiled_for, key.user_text)
                                : CompileGlsl(text, key.algorithm, compiled_for));
-  words = WithElementFunctions(WithMatrixComponents(words));
-  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(WithoutMatrixTypes(words), key.algorithm));
+  words = spirv::WithElementFunctions(spirv::WithMatrixComponents(words));
+  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(spirv::WithoutMatrixTypes(words), key.algorithm));
   if (custom) {
     VXLA_RETURN_IF_ERROR(CheckUserModule(module, key.user_file, key.buffer_count, target.mode));
   } else {
     VXLA_RETURN_IF_ERROR(CheckInterface(module, key, target.mode));
   }
   // Flat first: that is quick function by function.
-  if (target.flat) words = FlattenBranches(words);
+  if (target.flat) words = spirv::FlattenBranches(words);
   // The compiler that walks every path takes calls as they are; others replace them by slower means.
-  if (!target.flat && !target.short_blocks) words = ForwardStores(UnrollLoops(InlineFunctions(words)));
+  if (!target.flat && !target.short_blocks)
+    words = spirv::ForwardStores(spirv::UnrollLoops(spirv::InlineFunctions(words)));
   if (EmulatesDoubles(key, target.variant)) words = WithoutCalls(std::move(words), compiled_for);
-  return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
+  return spirv::WithoutContraction(target.short_blocks ? spirv::BreakLongBlocks(std::move(words), kMostInBlock)
+                                                       : std::move(words));
 }
 
 // Not the user's own kernels, and not what is written for one compiler that is no driver of a GPU.
@@ -49,11 +51,12 @@ std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKe
   const bool as_is = key.is_module || IsCustomShader(key) || target.flat || target.short_blocks;
   if (as_is) return words;
   // A bundle for any device may meet the compiler that walks every path.
-  const std::vector<uint32_t> flat = FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
+  const std::vector<uint32_t> flat =
+      spirv::FlattenBranches(Optimized(std::move(words), {target.spirv_1_6}), kMostInFlatSide);
   // A loop's kernel holds so many other loops that it is most of a bundle's time to load where they are written out,
   // and runs no slower where they are not. What GPUs' compilers gain by writing out those of others is not known.
-  return PlainLoops(
-      target.any_device ? FoldLate(flat) : flat,
+  return spirv::PlainLoops(
+      target.any_device ? spirv::FoldLate(flat) : flat,
       {.keeps_loops = target.any_device && key.algorithm == "control_flow/loop.comp", .any_device = target.any_device});
 }
 

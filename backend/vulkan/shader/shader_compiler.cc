@@ -97,7 +97,7 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
     const shaderc::SpvCompilationResult result = TheCompiler().CompileGlslToSpv(
         text.data(), text.size(), shaderc_compute_shader, name.c_str(), "main", Options(target));
     if (result.GetCompilationStatus() == shaderc_compilation_status_success) {
-      return WithFloatModesOf(text, std::vector<uint32_t>(result.cbegin(), result.cend()));
+      return spirv::WithFloatModesOf(text, std::vector<uint32_t>(result.cbegin(), result.cend()));
     }
     const std::string log = result.GetErrorMessage();
     return Internal("kernel {} does not compile:\n{}", name, WhyItDoesNotCompile(shown.empty() ? text : shown, log));
@@ -167,14 +167,15 @@ std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarge
 }  // namespace
 
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target) {
-  return WithPasses(InlineStraightFunctions(words), target, kPassesWithoutCalls);
+  return WithPasses(spirv::InlineStraightFunctions(words), target, kPassesWithoutCalls);
 }
 
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target) {
   // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
   // fused multiply-adds.
   auto unrolled_and_simplified = [&](const Passes& unrolling) {
-    words = WithPasses(WithoutContraction(WithPasses(std::move(words), target, unrolling)), target, kSimplifyingPasses);
+    words = WithPasses(spirv::WithoutContraction(WithPasses(std::move(words), target, unrolling)), target,
+                       kSimplifyingPasses);
   };
   unrolled_and_simplified(kUnrollingPasses);
   // A loop around others is left, the arrays that it indexes with it: drivers would unroll it, and begin again.

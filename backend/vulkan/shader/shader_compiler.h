@@ -26,8 +26,8 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
 // go, so reflect the module before. The words as they are if a pass fails.
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target);
 // The same module in a form that drivers are sooner done with: inlined, without variables, loops that ask for it
-// unrolled. Lavapipe makes pipelines of it in less than half the time. A module that WithoutContraction went over
-// computes the same bits; unused bindings and constants go. The words as they are if a pass fails.
+// unrolled. Lavapipe makes pipelines of it in less than half the time. A module that WithoutContraction went
+// over computes the same bits; unused bindings and constants go. The words as they are if a pass fails.
 std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target);
 
 // Names the compiler and its options for cache keys.

@@ -262,7 +262,7 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
   const std::pair<uint32_t, bool> widths[] = {{32, true}, {16, used.f16}, {64, used.f64}};
   std::string text;
-  for (const FloatMode& mode : FloatModesOf(facts)) {
+  for (const spirv::FloatMode& mode : spirv::FloatModesOf(facts)) {
     for (const auto& [width, is_used] : widths) {
       if (!is_used || !mode.Has(width)) continue;
       text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", mode.capability, mode.mode, width);

@@ -8,10 +8,8 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 // Before SPIR-V 1.4 they are an extension's, which the module names.
 constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
@@ -89,4 +87,4 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
   return words;
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

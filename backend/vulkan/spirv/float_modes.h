@@ -8,7 +8,7 @@
 
 #include "backend/device_facts.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A mode, its capability, and the widths of floats that the device has it for.
 struct FloatMode {
@@ -26,4 +26,4 @@ std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vect
 // widths that a mode is asked for.
 std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32_t> words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

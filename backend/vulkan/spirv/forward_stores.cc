@@ -6,10 +6,8 @@
 
 #include "backend/vulkan/spirv/module.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 // Which blocks of a function come before which on every path (A Simple, Fast Dominance Algorithm; Cooper, Harvey and
 // Kennedy, 2001).
@@ -180,4 +178,4 @@ std::vector<uint32_t> ForwardStores(const std::vector<uint32_t>& words) {
   return Module(words).Run([&](std::vector<Block> blocks, uint32_t) { return forwarder.Run(std::move(blocks)); });
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module in which a load of a function's variable is the value stored there, where one store comes before it for
 // certain: in the same block, or as the only one there is. Stores that nothing loads go, and what only they need.
@@ -14,4 +14,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // later.
 std::vector<uint32_t> ForwardStores(const std::vector<uint32_t>& words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -7,10 +7,8 @@
 #include "backend/vulkan/spirv/module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 struct Function {
   Instructions head;  // what stands before its blocks: itself and its parameters
@@ -203,4 +201,4 @@ std::vector<uint32_t> InlineFunctions(const std::vector<uint32_t>& words) {
   return Inliner(words, /*branching=*/true).Run();
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

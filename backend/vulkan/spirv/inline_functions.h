@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module in which a call of a function of one block is that block. In time linear in the result's length, as callees
 // come first; spirv-opt's own pass reads a block again for each call in it, which took half of the 36 s of an emulated
@@ -17,4 +17,4 @@ std::vector<uint32_t> InlineStraightFunctions(const std::vector<uint32_t>& words
 // 25.0.7, 80 of what this returns, in 4.
 std::vector<uint32_t> InlineFunctions(const std::vector<uint32_t>& words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

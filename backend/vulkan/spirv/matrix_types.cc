@@ -9,10 +9,8 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 constexpr uint32_t kMatrixComponentWord = 2;
 
@@ -145,4 +143,4 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words) {
   return ModuleOf(words, instructions);
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

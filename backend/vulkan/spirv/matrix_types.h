@@ -7,7 +7,7 @@
 
 #include "backend/device_facts.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // What a kernel gives as a matrix type's component, where SPIR-V has the id of a type: a constant of bits + kind.
 enum MatrixComponent : uint32_t {
@@ -33,4 +33,4 @@ std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words);
 // What tools that know no matrices can read of such a module: types and variables, the matrices as vectors.
 std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

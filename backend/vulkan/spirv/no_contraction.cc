@@ -8,10 +8,8 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 constexpr uint32_t kGlslName = 0x4c534c47;  // "GLSL", as the first word of a name
 
@@ -53,4 +51,4 @@ std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words) {
   return words;
 }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // The module with NoContraction on every float addition, subtraction, multiplication, division and fused multiply-add,
 // so that no driver makes a * b + c one rounding, fma(a, b, c) two, or of two sums another one. GLSL's `precise` says
@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // module.
 std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -9,10 +9,8 @@
 #include "backend/vulkan/spirv/module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
-
-using namespace spirv;
 
 constexpr size_t kMostTurns = 32;  // what drivers unroll: RADV's limit
 // Loops beyond this are left to the driver: a guard against the product of many.
@@ -255,4 +253,4 @@ class Unroller {
 
 std::vector<uint32_t> UnrollLoops(const std::vector<uint32_t>& words) { return Unroller(words).Run(); }
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

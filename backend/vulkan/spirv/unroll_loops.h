@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace VXLA_NAMESPACE::vulkan {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 // A module in which the loops marked as ones to unroll, that run for up to 32 values of a counter known here, are the
 // copies of their bodies, and where integers that follow from the counter are constants. A marked loop is left where
@@ -18,4 +18,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // a valid module of SPIR-V 1.4 or later without calls (InlineFunctions).
 std::vector<uint32_t> UnrollLoops(const std::vector<uint32_t>& words);
 
-}  // namespace VXLA_NAMESPACE::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

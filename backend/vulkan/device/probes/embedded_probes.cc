@@ -17,7 +17,7 @@ std::vector<uint32_t> Find(std::span<const EmbeddedProbe> probes, const ProbeSub
                                               : probe.float16 == facts.float16 && probe.float64 == facts.float64;
   });
   if (found == probes.end()) return {};
-  return WithFloatModesOf(facts, {found->words.begin(), found->words.end()});
+  return spirv::WithFloatModesOf(facts, {found->words.begin(), found->words.end()});
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
                                  : matrix.sum == ElementType::kS32 ? "int"
                                                                    : "uint",
                                  matrix.invocations);
-  text += MatrixDefines(matrix, facts) + kSizes;
+  text += spirv::MatrixDefines(matrix, facts) + kSizes;
   text += fmt::format("TENSOR(0, {0})\n#define TERM_ELEMENT TYPE_{0}\n", facts.matrices_stand_in ? "u32" : tag);
   const auto operand = [&](const char* name, bool along_k, const std::string& across, uint32_t first) {
     text += fmt::format(

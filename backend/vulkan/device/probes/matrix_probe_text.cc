@@ -89,7 +89,7 @@ std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts) 
   std::string text = ProbePrelude(facts) + "#extension GL_KHR_shader_subgroup_basic : require\n";
   if (!facts.matrices_stand_in) text += "#pragma use_vulkan_memory_model\n";
   const bool floats = IsFloating(shape.sum);
-  text += MatrixDefines(shape, facts);
+  text += spirv::MatrixDefines(shape, facts);
   text += fmt::format("#define Sum {}\n", floats ? "float" : shape.sum == ElementType::kS32 ? "int" : "uint");
   text +=
       shape.term == ElementType::kF16    ? "#define PROBE_TERM(word, i) unpackHalf2x16(word)[i]\n"

@@ -186,7 +186,7 @@ ProbeModules CompiledProbes() {
       return ShadercCompiler().compile(GroupProbeKey(of.shape, facts), glsl,
                                        ModuleTarget(facts, BindingMode::kDescriptors));
     VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, CompileGlsl(glsl, "probe", {facts.spirv_1_6}));
-    return WithMatrixComponents(words);
+    return spirv::WithMatrixComponents(words);
   };
   const auto identity = [text](const ProbeSubject& of, const DeviceFacts& facts) {
     const Result<std::string> glsl = text(of, facts);

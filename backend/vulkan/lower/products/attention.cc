@@ -139,7 +139,7 @@ class AttentionWriter {
   }
 
   void WriteMatrixDefines(KernelBuilder& kernel) const {
-    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n"
         "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",

@@ -205,7 +205,7 @@ class GroupWriter : ProductParts {
     const bool whole = work.rows % matrix.rows == 0 && work.columns % matrix.columns == 0 && work.k % matrix.k == 0;
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteHead(kernel, TilesOf(matrix.rows, matrix.columns), work.columns, work.k, share);
-    kernel.Append(MatrixDefines(matrix, context_.facts));
+    kernel.Append(spirv::MatrixDefines(matrix, context_.facts));
     kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
                               matrix.invocations, shape_.raster, whole ? 0 : 1));
     kernel.Append(fmt::format("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term)));
@@ -391,7 +391,7 @@ class ProductWriter : ProductParts {
     const ProductParts units = OfColumns(4);
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteHead(kernel, TilesOfLanes(), units.ColumnUnits(), work.k, share);
-    kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
         "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define RHS_ROWS {}\n#define K_TAIL {}\n#define AHEAD {}\n"

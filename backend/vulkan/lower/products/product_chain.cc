@@ -109,7 +109,7 @@ class ChainTerms {
   }
 
   void WriteMatrixDefines(KernelBuilder& kernel) const {
-    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
         "#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
