@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "core/devices/replica_groups.h"
+#include "core/passes/base/dce.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/mlir/mlir_test_support.h"
+#include "tests/text/opcode_programs.h"
 
 namespace VXLA_NAMESPACE {
 namespace stablehlo_forms_test {
@@ -118,6 +122,44 @@ TEST(StablehloFormsTest, GroupsKeepTheirOrderInEachModeFromHloToStablehloAndBack
       EXPECT_EQ(GroupsOf(**hlo), groups);
     }
   }
+}
+
+std::string PrintedAgain(std::string_view text) {
+  const Result<std::unique_ptr<Module>> module = ReadStablehlo(text);
+  if (!module.ok()) return Place(module.status());
+  RemoveDeadCode(**module);  // constants that were attributes
+  const Result<std::string> printed = mlir::PrintStablehlo(**module);
+  return printed.ok() ? *printed : printed.status().message();
+}
+
+// Text and bytecode of a program of every opcode are read as they were printed.
+TEST(StablehloFormsTest, EveryOpcodeIsReadAsItIsPrinted) {
+  std::set<std::string> without;
+  for (const std::string& text : OpcodePrograms()) {
+    SCOPED_TRACE(text);
+    const Result<std::unique_ptr<Module>> module = ParseHlo(text);
+    ASSERT_TRUE(module.ok()) << Place(module.status());
+    for (const ChloForms chlo : {ChloForms::kKept, ChloForms::kExpanded}) {
+      const Result<std::unique_ptr<Module>> forms = WithStablehloForms(**module, chlo);
+      const Result<std::string> printed = forms.ok() ? mlir::PrintStablehlo(**forms) : forms.status();
+      if (!printed.ok()) {
+        EXPECT_EQ(printed.status().code(), StatusCode::kUnsupported) << printed.status().message();
+        without.insert(std::string(OpcodeText((*module)->entry()->root()->opcode())));
+        continue;
+      }
+      const std::string live = PrintedAgain(*printed);
+      EXPECT_EQ(PrintedAgain(live), live);
+      if (chlo == ChloForms::kKept) continue;
+      const Result<mlir::Program> program = mlir::ParseMlir(*printed);
+      ASSERT_TRUE(program.ok()) << Place(program.status());
+      const Result<std::string> bytecode = mlir::WriteBytecode(*program, mlir::kNewestVhlo);
+      ASSERT_TRUE(bytecode.ok()) << bytecode.status().message();
+      EXPECT_EQ(PrintedAgain(*bytecode), live);
+    }
+  }
+  // Smallest elements; a collective-permute in place; custom calls with a window.
+  EXPECT_THAT(without, ::testing::ElementsAre("collective-permute-done", "custom-call", "dynamic-reshape",
+                                              "ragged-all-to-all", "rng-get-and-update-state", "shuffle", "topk"));
 }
 
 // What StableHLO orders by partitions stays so on the way through HLO text.

@@ -109,7 +109,7 @@ void ExpectAllPass(const std::string& device, const std::vector<std::string>& na
 }
 
 TEST(CheckCommandTest, TheExamplesOfTheSpecificationAndProgramsOfSeveralDevicesPassOnEveryDriver) {
-  ExpectAllPass("all", {"specification", "operations", "quantized", "reducers", "sizes", "parallel"});
+  ExpectAllPass("all", {"specification", "operations", "arithmetic", "quantized", "reducers", "sizes", "parallel"});
 }
 
 TEST(CheckCommandTest, EachCollectiveUnderEachStrategyPassesOnEveryDriver) { ExpectAllPass("all", {"collectives"}); }

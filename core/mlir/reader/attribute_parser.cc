@@ -276,6 +276,7 @@ Result<Type> AttributeParser::ParseDialectType() {
   }
   lexer_.Next();
   if (name == "stablehlo.token" || name == "mhlo.token") return ShapeType(Shape::Token());
+  if (name == "shape.size") return IndexType();
   std::string text = "!" + name;
   if (lexer_.At("<")) {
     VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());

@@ -412,14 +412,17 @@ Status OperationParser::ParseInParallel(Operation& operation) {
   return OkStatus();
 }
 
-// shape_of %a : T -> T; const_shape [1, 2] : T; num_elements %s : T -> index; get_extent %s, %i : T, index -> index
+// shape_of %a : T -> T; const_shape [1, 2] : T; num_elements %s : T -> index; get_extent %s, %i : T, index -> index;
+// index_to_size %i; size_to_index %s : T
 Status OperationParser::ParseShape(Operation& operation) {
   if (lexer_.At("[")) {
     VXLA_ASSIGN_OR_RETURN(const IntList sizes, ParseIntList());
     SetAttribute(operation.attributes, "shape", IntListAttribute(sizes));
   }
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
-  return ParseAttributesAndTypes(operation);
+  if (operation.name != "shape.index_to_size") return ParseAttributesAndTypes(operation);
+  result_types_ = {IndexType()};
+  return ParseOptionalDictionary(operation);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir
