@@ -165,6 +165,12 @@ std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions) {
   return strides;
 }
 
+int64_t ElementCountOf(std::span<const int64_t> dimensions) {
+  int64_t count = 1;
+  for (const int64_t size : dimensions) count *= size;
+  return count;
+}
+
 Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions) {
   const bool empty = Contains(dimensions, 0);
   int64_t count = 1;

@@ -107,6 +107,8 @@ bool Compatible(const Shape& a, const Shape& b);
 bool SameDimensions(const Shape& a, const Shape& b);
 // Row-major strides in elements.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions);
+// The product of dimensions that are known to fit.
+int64_t ElementCountOf(std::span<const int64_t> dimensions);
 // The product, or an error if it exceeds int64 or a dimension is negative.
 Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions);
 // The leaves (arrays, tokens) depth first.

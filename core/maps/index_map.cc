@@ -170,8 +170,7 @@ IndexExpression IndexSpace::WithTemporary(const IndexExpression& linear, std::sp
 
 MultiIndex IndexSpace::Delinearize(const IndexExpression& linear, std::span<const int64_t> dimensions) {
   MultiIndex index(dimensions.size());
-  int64_t left = 1;  // elements of the dimensions that are still to be split off
-  for (int64_t dimension : dimensions) left *= dimension;
+  int64_t left = ElementCountOf(dimensions);  // of the dimensions that are still to be split off
   if (left == 0) return index;
   IndexExpression rest = linear;
   for (size_t d = dimensions.size(); d-- > 1;) {

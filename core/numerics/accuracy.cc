@@ -116,9 +116,7 @@ int64_t FeatureElements(const Instruction& instruction) {
 }
 
 int64_t FftLength(const Instruction& instruction) {
-  int64_t length = 1;
-  for (int64_t size : instruction.attributes<FftAttributes>().fft_length) length *= size;
-  return length;
+  return ElementCountOf(instruction.attributes<FftAttributes>().fft_length);
 }
 
 }  // namespace

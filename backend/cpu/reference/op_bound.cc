@@ -387,9 +387,9 @@ class BoundMaker {
     const Literal& operand = *operands_[0];
     const auto& fft = instruction_.attributes<FftAttributes>();
     const Shape &from = operand.shape(), &to = leaves_[0]->shape();
-    int64_t lines = 1, length = 1;
+    const int64_t length = ElementCountOf(fft.fft_length);
+    int64_t lines = 1;
     for (int d = 0; d < to.rank() - std::ssize(fft.fft_length); ++d) lines *= to.dimension(d);
-    for (const int64_t size : fft.fft_length) length *= size;
     if (lines == 0 || from.ElementCount() == 0 || to.ElementCount() == 0) return;
     const int64_t in_line = from.ElementCount() / lines, out_line = to.ElementCount() / lines;
     Literal most(Shape(ElementType::kF64, {to.dimensions().begin(), to.dimensions().end()}));

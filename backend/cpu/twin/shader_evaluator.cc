@@ -187,11 +187,7 @@ class WindowPlaces {
       }
     }
   }
-  int64_t tap_count() const {
-    int64_t count = 1;
-    for (int64_t size : sizes_) count *= size;
-    return count;
-  }
+  int64_t tap_count() const { return ElementCountOf(sizes_); }
   // The operand's element under a tap of a result; -1 in the padding and in holes.
   int64_t At(int64_t result, int64_t tap) const {
     int64_t at = 0;

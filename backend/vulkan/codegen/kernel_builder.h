@@ -4,7 +4,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,11 +18,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 class ValueWriter;
-
-// How many elements such sizes make up.
-inline int64_t ElementCountOf(std::span<const int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
-}
 
 // The shape of one of the leaves of what the instruction gives.
 inline const Shape& LeafShape(const Instruction& instruction, int leaf) {

@@ -127,7 +127,7 @@ Result<std::unique_ptr<FinishMark>> FinishMark::Create(Device& device) {
   if (!vk.CreateEvent || !vk.DestroyEvent || !vk.GetEventStatus || !vk.ResetEvent || !vk.CmdSetEvent)
     return Unsupported("the device has no functions for events");
   const auto info = MakeVk<VkEventCreateInfo>(VK_STRUCTURE_TYPE_EVENT_CREATE_INFO);
-  VXLA_RETURN_IF_ERROR(context.Create(vk.CreateEvent, info, &mark->event_, "vkCreateEvent"));
+  VXLA_RETURN_IF_ERROR(context.Make(vk.CreateEvent, info, &mark->event_, "vkCreateEvent"));
   return mark;
 }
 

@@ -60,7 +60,7 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* chain, bool imp
   info.memoryTypeIndex = memory.memory_type;
   const DeviceTable& vk = context_->vk();
   VXLA_RETURN_IF_ERROR(import ? AllocateImported(*context_, memory.handle, info, &allocation_)
-                              : context_->Create(vk.AllocateMemory, info, &allocation_, "vkAllocateMemory"));
+                              : context_->Make(vk.AllocateMemory, info, &allocation_, "vkAllocateMemory"));
   return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
 }
 

@@ -109,9 +109,7 @@ class DrawWriter : private CounterBits {
   // The two 64-bit words of each element's block; null is the first one. The block's number takes the top 16 bits of
   // the element's half of the counter.
   std::array<Instruction*, 2> Words(const DrawInputs& inputs, Instruction* block) {
-    int64_t count = 1;
-    for (const int64_t size : sizes_) count *= size;
-    Instruction* high = Reshaped(Iota(kU64, {count}, 0), sizes_);
+    Instruction* high = Reshaped(Iota(kU64, {ElementCountOf(sizes_)}, 0), sizes_);
     if (block != nullptr) high = Or(high, Spread(Left(block, 48), sizes_));
     Instruction* const stream = Spread(inputs.stream, sizes_);
     Instruction* const key = Spread(inputs.key, sizes_);

@@ -34,10 +34,8 @@ class Generator : private CounterBits {
   Instruction* Word(int64_t i, const IntList& sizes) { return Spread(Reshaped(Slice(state_, 0, i, i + 1), {}), sizes); }
   // The numbers of the calls, row by row.
   Instruction* Calls(const IntList& sizes) {
-    int64_t count = 1;
-    for (const int64_t size : sizes) count *= size;
     if (sizes.empty()) return Number(0, Word(0, {}));
-    return Reshaped(Iota(kU64, {count}, 0), sizes);
+    return Reshaped(Iota(kU64, {ElementCountOf(sizes)}, 0), sizes);
   }
 
   // Values of [outer, calls, inner] side by side: [outer, calls, values, inner].

@@ -21,12 +21,6 @@ using Leaves = std::vector<Elements>;        // of a tuple; one of an array
 
 IntList DimensionsOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 
-int64_t CountOf(const IntList& sizes) {
-  int64_t count = 1;
-  for (const int64_t size : sizes) count *= size;
-  return count;
-}
-
 int64_t Linear(const IntList& index, const IntList& sizes) {
   int64_t at = 0;
   for (size_t d = 0; d < sizes.size(); ++d) at = at * sizes[d] + index[d];
@@ -36,7 +30,7 @@ int64_t Linear(const IntList& index, const IntList& sizes) {
 // Calls visit(index) for each index of an array, row-major.
 void ForEachIndex(const IntList& sizes, const auto& visit) {
   IntList index(sizes.size(), 0);
-  for (int64_t left = CountOf(sizes); left > 0; --left) {
+  for (int64_t left = ElementCountOf(sizes); left > 0; --left) {
     visit(index);
     for (size_t d = sizes.size(); d > 0 && ++index[d - 1] == sizes[d - 1]; --d) index[d - 1] = 0;
   }
@@ -535,7 +529,7 @@ class Scalars {
     }
     Leaves results(arrays);
     for (size_t k = 0; k < arrays; ++k)
-      results[k].assign(static_cast<size_t>(CountOf(sizes)), operands[arrays + k][0][0]);
+      results[k].assign(static_cast<size_t>(ElementCountOf(sizes)), operands[arrays + k][0][0]);
     ForEachIndex(from, [&](const IntList& index) {
       if (failed_) return;
       IntList to = Transformed(kept, [&](const size_t d) { return index[d]; });

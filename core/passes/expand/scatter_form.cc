@@ -77,7 +77,7 @@ ScatterForm::ScatterForm(const Instruction& scatter) : arrays(scatter.operand_co
   for (int d = 0; d < indices.rank(); ++d) {
     if (d != a.index_vector_dim) indices_dims.push_back(d);
   }
-  for (const int64_t size : batch_sizes) count *= size;
+  count = ElementCountOf(batch_sizes);
   const auto rank = static_cast<size_t>(operand.rank());
   window_of.assign(rank, -1);
   index_of.assign(rank, -1);
@@ -101,8 +101,8 @@ ScatterForm::ScatterForm(const Instruction& scatter) : arrays(scatter.operand_co
 bool MayGoByPlaces(const Instruction& scatter, const ScatterTarget& target) {
   const ScatterForm form(scatter);
   const Shape& operand = scatter.operand(0)->shape();
-  int64_t window = 1, places = 1;
-  for (const int64_t size : form.window_sizes) window *= size;
+  const int64_t window = ElementCountOf(form.window_sizes);
+  int64_t places = 1;
   for (size_t d = 0; d < form.index_of.size(); ++d) {
     if (form.index_of[d] >= 0 || form.batch_of[d] >= 0) places *= operand.dimension(d);
   }
@@ -129,8 +129,7 @@ ScatterWay WayOf(const Instruction& scatter, const ScatterTarget& target) {
   const bool one_place = none(form.index_of) && none(form.batch_of);
   if (!form.can_overlap && form.count <= kFewWindows) return ScatterWay::kOneByOne;
   if (form.can_overlap || (!a.indices_are_sorted && !one_place)) {
-    int64_t window = 1;
-    for (const int64_t size : form.window_sizes) window *= size;
+    const int64_t window = ElementCountOf(form.window_sizes);
     const bool sorted_sooner = target.accesses_by_lane && window > kLongWindow && !form.can_overlap;
     return order_free && !sorted_sooner ? ScatterWay::kAtomic : ScatterWay::kUnordered;
   }

@@ -62,8 +62,7 @@ void ScatterWindows::ReadUpdates() {
 void ScatterWindows::TakeWindowsApart() {
   IntList all{count_}, along{0};
   all.insert(all.end(), window_.begin(), window_.end());
-  int64_t total = 1;
-  for (const int64_t size : all) total *= size;
+  const int64_t total = ElementCountOf(all);
   std::vector<Instruction*> starts;
   IntList started;
   size_t next = 0;

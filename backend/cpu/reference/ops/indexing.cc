@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "backend/cpu/reference/arithmetic/block.h"
-#include "backend/cpu/reference/scalar_program.h"
 #include "backend/cpu/reference/arithmetic/strided_copy.h"
 #include "backend/cpu/reference/arithmetic/twofold.h"
 #include "backend/cpu/reference/ops/data_movement.h"
+#include "backend/cpu/reference/scalar_program.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -93,12 +93,6 @@ std::vector<int64_t> Unflatten(int64_t at, std::span<const int64_t> sizes) {
   return index;
 }
 
-int64_t Product(std::span<const int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes) product *= size;
-  return product;
-}
-
 // A scatter, made ready: where update elements go.
 struct ScatterPlan {
   std::vector<int64_t> window_sizes;  // by update window dimension
@@ -146,7 +140,7 @@ std::vector<int64_t> WindowStart(const ScatterAttributes& a, const IndexVectors&
 // inside the operand: elements outside are skipped one by one.
 template <typename Visit>
 void VisitScatter(const ScatterAttributes& a, const IndexVectors& indices, const ScatterPlan& plan, Visit&& visit) {
-  if (Product(indices.batch_sizes()) == 0 || Product(plan.window_sizes) == 0) return;
+  if (ElementCountOf(indices.batch_sizes()) == 0 || ElementCountOf(plan.window_sizes) == 0) return;
   int64_t to[kBlockSize], from[kBlockSize];
   std::vector<int64_t> batch(indices.batch_sizes().size(), 0);
   do {
@@ -242,8 +236,8 @@ Literal StartsOfWindows(const ScatterAttributes& a, const Literal& run_starts, c
   const auto length = static_cast<int64_t>(sizes.size());
   Literal starts(Shape(ElementType::kS32, {windows, length}));
   for (int64_t n = 0, place = 0; n < windows; ++n) {
-    while (place < Product(sizes) && run_starts.GetInt(place + 1) <= n) ++place;
-    const bool inside = place < Product(sizes);
+    while (place < ElementCountOf(sizes) && run_starts.GetInt(place + 1) <= n) ++place;
+    const bool inside = place < ElementCountOf(sizes);
     const std::vector<int64_t> start = Unflatten(inside ? place : 0, sizes);
     for (int64_t k = 0; k < length; ++k) starts.SetInt(n * length + k, inside ? start[static_cast<size_t>(k)] : -1);
   }
@@ -296,8 +290,8 @@ EvalResult EvalGather(EvalContext& context, const Instruction& instruction, std:
     if (!Contains(a.offset_dims, d)) batch_strides.push_back(result_strides[static_cast<size_t>(d)]);
   }
   if (result.element_count() == 0) return result;
-  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, Product(window.dimensions)));
-  context.For(Product(indices.batch_sizes()), grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, ElementCountOf(window.dimensions)));
+  context.For(ElementCountOf(indices.batch_sizes()), grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const std::vector<int64_t> batch = Unflatten(at, indices.batch_sizes());
       int64_t from = 0, to = 0;

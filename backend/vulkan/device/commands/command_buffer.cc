@@ -24,7 +24,7 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
   const DeviceTable& vk = device.vk();
   auto pool = MakeVk<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.queueFamilyIndex = device.facts().queues[static_cast<size_t>(queue)].family;
-  VXLA_RETURN_IF_ERROR(device.Create(vk.CreateCommandPool, pool, &made->pool_, "vkCreateCommandPool"));
+  VXLA_RETURN_IF_ERROR(device.Make(vk.CreateCommandPool, pool, &made->pool_, "vkCreateCommandPool"));
   auto info = MakeVk<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = made->pool_;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
@@ -37,7 +37,7 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
     auto queries = MakeVk<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     queries.queryCount = static_cast<uint32_t>(timestamp_count);
-    VXLA_RETURN_IF_ERROR(device.Create(vk.CreateQueryPool, queries, &made->queries_, "vkCreateQueryPool"));
+    VXLA_RETURN_IF_ERROR(device.Make(vk.CreateQueryPool, queries, &made->queries_, "vkCreateQueryPool"));
   }
   return made;
 }
@@ -283,8 +283,7 @@ Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   DescriptorPool pool;
-  VXLA_RETURN_IF_ERROR(
-      context_->Create(context_->vk().CreateDescriptorPool, info, &pool.pool, "vkCreateDescriptorPool"));
+  VXLA_RETURN_IF_ERROR(context_->Make(context_->vk().CreateDescriptorPool, info, &pool.pool, "vkCreateDescriptorPool"));
   pool.sets = pool.sets_left = kSetsPerPool;
   pool.descriptors = pool.descriptors_left = descriptors;
   descriptor_pools_.push_back(pool);

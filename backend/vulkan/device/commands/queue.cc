@@ -32,7 +32,7 @@ Status Queues::Open(Line& line, const QueueFacts& facts) {
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(device.Create(device.vk().CreateSemaphore, info, &line.timeline, "vkCreateSemaphore"));
+  VXLA_RETURN_IF_ERROR(device.Make(device.vk().CreateSemaphore, info, &line.timeline, "vkCreateSemaphore"));
   device.Name(VK_OBJECT_TYPE_SEMAPHORE, line.timeline, fmt::format("vxla timeline {}", count() - 1));
   return OkStatus();
 }

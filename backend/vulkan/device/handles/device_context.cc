@@ -96,7 +96,7 @@ Status DeviceContext::MakeBuffer(uint64_t size_bytes, VkBufferUsageFlags usage, 
     info.queueFamilyIndexCount = static_cast<uint32_t>(plan_.queue_families.size());
     info.pQueueFamilyIndices = plan_.queue_families.data();
   }
-  VXLA_RETURN_IF_ERROR(Create(vk_.CreateBuffer, info, buffer, "vkCreateBuffer"));
+  VXLA_RETURN_IF_ERROR(Make(vk_.CreateBuffer, info, buffer, "vkCreateBuffer"));
   vk_.GetBufferMemoryRequirements(handle_, *buffer, needs);
   return OkStatus();
 }

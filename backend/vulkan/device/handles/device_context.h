@@ -81,7 +81,7 @@ class DeviceContext {
   void WaitIdle();
   // By one of vk()'s functions, of which `what` is the name.
   template <typename Function, typename Info, typename Handle>
-  Status Create(Function function, const Info& info, Handle* made, std::string_view what) {
+  Status Make(Function function, const Info& info, Handle* made, std::string_view what) {
     return Check(function(handle_, &info, allocation(), made), what);
   }
   template <typename Function, typename Handle>

@@ -50,12 +50,11 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
     if (layout.pushed) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = static_cast<uint32_t>(bindings.size());
     set.pBindings = bindings.data();
-    VXLA_RETURN_IF_ERROR(
-        context_->Create(vk.CreateDescriptorSetLayout, set, &layout.set, "vkCreateDescriptorSetLayout"));
+    VXLA_RETURN_IF_ERROR(context_->Make(vk.CreateDescriptorSetLayout, set, &layout.set, "vkCreateDescriptorSetLayout"));
     info.setLayoutCount = 1;
     info.pSetLayouts = &layout.set;
   }
-  Status status = context_->Create(vk.CreatePipelineLayout, info, &layout.pipeline, "vkCreatePipelineLayout");
+  Status status = context_->Make(vk.CreatePipelineLayout, info, &layout.pipeline, "vkCreatePipelineLayout");
   if (!status.ok()) {
     context_->Destroy(vk.DestroyDescriptorSetLayout, layout.set);
     return status;
@@ -120,8 +119,8 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   module_info.codeSize = request.spirv->size() * sizeof(uint32_t);
   module_info.pCode = request.spirv->data();
   VkShaderModule module = VK_NULL_HANDLE;
-  VXLA_RETURN_IF_ERROR(context->Create(vk.CreateShaderModule, module_info, &module,
-                                       fmt::format("vkCreateShaderModule of {}", key.algorithm)));
+  VXLA_RETURN_IF_ERROR(context->Make(vk.CreateShaderModule, module_info, &module,
+                                     fmt::format("vkCreateShaderModule of {}", key.algorithm)));
   std::vector<VkSpecializationMapEntry> entries(key.constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(),

@@ -18,7 +18,7 @@ Status SharedSignal::MakeSemaphore(bool exported) {
   if (exported) type.pNext = &external;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(context.Create(context.vk().CreateSemaphore, info, &semaphore_, "vkCreateSemaphore"));
+  VXLA_RETURN_IF_ERROR(context.Make(context.vk().CreateSemaphore, info, &semaphore_, "vkCreateSemaphore"));
   context.Name(VK_OBJECT_TYPE_SEMAPHORE, semaphore_, exported ? "vxla signal" : "vxla signal of another device");
   return OkStatus();
 }

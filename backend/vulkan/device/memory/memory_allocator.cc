@@ -198,7 +198,7 @@ Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, float p
   info.pNext = request.addresses ? static_cast<const void*>(&flags) : flags.pNext;
   info.allocationSize = request.requirements.size;
   info.memoryTypeIndex = request.type;
-  VXLA_RETURN_IF_ERROR(context_->Create(vk.AllocateMemory, info, &memory.memory, "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(context_->Make(vk.AllocateMemory, info, &memory.memory, "vkAllocateMemory"));
   if (!request.map) return OkStatus();
   return context_->Check(vk.MapMemory(context_->handle(), memory.memory, 0, VK_WHOLE_SIZE, 0, &memory.mapped),
                          "vkMapMemory");
