@@ -57,4 +57,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace VXLA_NAMESPACE::testing::fft_errors
 
-int main(int argc, char** argv) { return VXLA_NAMESPACE::testing::fft_errors::Main(argc, argv); }
+int main(int argc, char** argv) { return vxla::testing::fft_errors::Main(argc, argv); }
