@@ -2,7 +2,7 @@
 #include "backend/vulkan/codegen/passes/passes.h"
 
 #include "backend/gpu_vendors.h"
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "tests/codegen/codegen_test_support.h"
 

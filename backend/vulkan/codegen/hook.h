@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -103,7 +103,7 @@ class KernelBuilder {
   bool keeps_loops() const { return !facts_.costs.subgroups_in_turn; }
   bool has_wide_indices() const { return facts_.int64; }
 
-  // What the text does with elements from `first` on that it has just stored in tensor k (ValueWriter::StoreGroup).
+  // What the text does with elements from `first` on that it has just stored in tensor k (TensorWriter::StoreGroup).
   using AfterStore =
       std::function<void(ValueWriter& writer, const IndexExpression& first, std::span<const std::string> values)>;
   void SetAfterStore(int k, AfterStore after) { after_store_[k] = std::move(after); }

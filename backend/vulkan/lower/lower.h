@@ -8,7 +8,7 @@
 
 #include "backend/custom_kernel.h"
 #include "backend/lowering.h"
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 

@@ -35,7 +35,7 @@ std::optional<int64_t> Looked(const Instruction& i) {
 }
 
 // A floating zero that is written as an integer or truth value: kernels keep zeros from drivers that compute x * 0 and
-// x / 0 wrongly (backend/vulkan/codegen/glsl_writer.cc), which takes a constant of the type.
+// x / 0 wrongly (backend/vulkan/codegen/value_writer.cc), which takes a constant of the type.
 bool IsFloatingZero(const Instruction& i) {
   const ElementType type = i.shape().IsArray() ? i.shape().element_type() : ElementType::kPred;
   const bool converts = i.opcode() == Opcode::kConvert && type != ElementType::kF8E8M0FNU;  // which has no zero

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "core/ceil_divide.h"
 #include "core/passes/expand/scatter_form.h"

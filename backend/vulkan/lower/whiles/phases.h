@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 #include "backend/vulkan/lower/whiles/memory.h"
 
 namespace VXLA_NAMESPACE::vulkan {

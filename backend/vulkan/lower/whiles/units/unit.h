@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/vulkan/codegen/glsl_writer.h"
+#include "backend/vulkan/codegen/value_writer.h"
 #include "backend/vulkan/lower/whiles/units/shape.h"
 
 namespace VXLA_NAMESPACE::vulkan {
