@@ -1,11 +1,12 @@
 // Updates whose order does not matter, by atomic operations of the words that the elements lie in. No invocation waits
 // for another: an atomic function always ends, and an exchange is tried again only where another one's has succeeded.
+#include "backend/vulkan/lower/indexing/scatter_atomics.h"
+
 #include <fmt/format.h>
 
 #include <bit>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/indexing/scatter_text.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -30,7 +31,7 @@ std::string_view AtomicFunction(Opcode operation) {
 
 }  // namespace
 
-std::string ScatterText::Combined(int k, const std::string& element, const std::string& update) const {
+std::string ScatterAtomics::Combined(int k, const std::string& element, const std::string& update) const {
   const Computation& computation = *scatter_.called(0);
   std::vector<std::string> arguments;
   for (const Instruction* parameter : computation.parameters())
@@ -40,7 +41,7 @@ std::string ScatterText::Combined(int k, const std::string& element, const std::
   return fmt::format("{}_{}({})", combine_, k, fmt::join(arguments, ", "));
 }
 
-void ScatterText::ApplyAtomic(const IndexExpression& linear, const std::vector<Place>& lanes) {
+void ScatterAtomics::ApplyAtomic(const IndexExpression& linear, const std::vector<Place>& lanes) {
   for (int k = 0; k < form_.arrays; ++k) {
     const ElementType type = kernel_.buffer_type(tensors_[static_cast<size_t>(k)]);
     std::vector<std::string> updates;
@@ -61,7 +62,7 @@ void ScatterText::ApplyAtomic(const IndexExpression& linear, const std::vector<P
   }
 }
 
-void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const std::string> updates) {
+void ScatterAtomics::ApplyInWord(int k, const std::string& index, std::span<const std::string> updates) {
   const int tensor = tensors_[static_cast<size_t>(k)];
   const ElementType type = kernel_.buffer_type(tensor);
   const int64_t bytes = StorageBytes(type), bits = 8 * bytes;
@@ -119,8 +120,8 @@ void ScatterText::ApplyInWord(int k, const std::string& index, std::span<const s
 }
 
 // Updates commute, so one that leaves an older value as it was does the same to the latest one.
-void ScatterText::ExchangeUntilKept(const Elements& memory, std::string_view type,
-                                    const std::function<std::string(const std::string& seen)>& wanted) {
+void ScatterAtomics::ExchangeUntilKept(const Elements& memory, std::string_view type,
+                                       const std::function<std::string(const std::string& seen)>& wanted) {
   writer_.Line(fmt::format("{} seen_ = ", type), memory, ", before_;");
   writer_.OpenBlock("do");
   writer_.Line("before_ = seen_;");
@@ -133,7 +134,7 @@ void ScatterText::ExchangeUntilKept(const Elements& memory, std::string_view typ
 // What an addition carries from a part into the next one is known by the word that it met, and taken back, which may
 // borrow from the part behind that, and so on: each time it is a part further, and one that no exchange of others
 // delays. In the end every part has taken what was meant for it and nothing else, whatever came between.
-void ScatterText::AddToParts(const Elements& word, const std::string& added, int64_t bits) {
+void ScatterAtomics::AddToParts(const Elements& word, const std::string& added, int64_t bits) {
   const char* const ends = bits == 8 ? "0x00808080u" : "0x00008000u";
   writer_.Line(fmt::format("uint added_ = {};", added));
   writer_.Line("uint met_ = atomicAdd(", word, ", added_);");
@@ -150,7 +151,7 @@ void ScatterText::AddToParts(const Elements& word, const std::string& added, int
 }
 
 // Sums need no exchange of 64 bits: the low word's addition tells what it carries into the high one.
-void ScatterText::ApplyToTwoWords(int k, const std::string& index, const std::string& update) {
+void ScatterAtomics::ApplyToTwoWords(int k, const std::string& index, const std::string& update) {
   const int tensor = tensors_[static_cast<size_t>(k)];
   const ElementType type = kernel_.buffer_type(tensor);
   const std::string suffix(CarrierSuffix(type));

@@ -4,6 +4,8 @@
 // Where there are many, they are added up as ScatterWay::kParts does, to the same bits: those of the part in which a
 // run begins onto what the element holds, those of each other part by themselves. Sums of parts that lie in a run whole
 // are made before, so that no invocation goes through more than two parts.
+#include "backend/vulkan/lower/indexing/scatter_runs.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,6 @@
 #include <ranges>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/indexing/scatter_text.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -24,7 +25,7 @@ constexpr int64_t kUpdatesAtOnce = 4, kMostOfAnUpdate = 16, kSumsAtOnce = 8;
 
 }  // namespace
 
-void ScatterText::DeclareRuns(const FusionDescription& body, std::span<const BufferSlice> places) {
+void ScatterRuns::DeclareRuns(const FusionDescription& body, std::span<const BufferSlice> places) {
   kernel_.Append(reducer_.combine(combine_));
   at_once_ = kernel_.keeps_loops() && ElementCosts(body.computed) < kMostOfAnUpdate ? kUpdatesAtOnce : 1;
   for (size_t k = 0; k < places.size(); ++k) {
@@ -36,24 +37,24 @@ void ScatterText::DeclareRuns(const FusionDescription& body, std::span<const Buf
   }
 }
 
-IndexExpression ScatterText::Window(const std::string& name) {
+IndexExpression ScatterRuns::Window(const std::string& name) {
   return space_.Variable(writer_.NewVariable(name, form_.count));
 }
 
-std::string ScatterText::StartsAt(const std::string& window, const std::vector<std::string>& place) {
+std::string ScatterRuns::StartsAt(const std::string& window, const std::vector<std::string>& place) {
   return EqualText(place, StartsOf(Window(window)));
 }
 
-std::string ScatterText::Belongs(const std::string& window, const Run& run) {
+std::string ScatterRuns::Belongs(const std::string& window, const Run& run) {
   return run.stop.empty() ? StartsAt(window, run.place) : fmt::format("{} < {}", window, run.stop);
 }
 
-std::string ScatterText::RunStart(const IndexExpression& index) {
+std::string ScatterRuns::RunStart(const IndexExpression& index) {
   const Instruction& starts = *scatter_.operand(form_.arrays);
   return writer_.Assignable(ElementType::kS32, writer_.Value(starts, {index}));
 }
 
-int64_t ScatterText::PlaceCount() const {
+int64_t ScatterRuns::PlaceCount() const {
   int64_t places = 1;
   for (size_t d = 0; d < form_.index_of.size(); ++d) {
     if (form_.index_of[d] >= 0) places *= scatter_.operand(0)->shape().dimension(static_cast<int>(d));
@@ -61,7 +62,7 @@ int64_t ScatterText::PlaceCount() const {
   return places;
 }
 
-void ScatterText::DeclareBefore(const std::string& name, const std::vector<std::string>& place) {
+void ScatterRuns::DeclareBefore(const std::string& name, const std::vector<std::string>& place) {
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
   writer_.Line(fmt::format("uint {} = 0u;", name));
   writer_.OpenBlock(fmt::format("for (uint stride = {}; stride > 0u; stride >>= 1u)",
@@ -82,7 +83,7 @@ void ScatterText::DeclareBefore(const std::string& name, const std::vector<std::
   writer_.CloseBlock();
 }
 
-void ScatterText::TakeWhile(const Run& run, const Turns& turns, int64_t at_once) {
+void ScatterRuns::TakeWhile(const Run& run, const Turns& turns, int64_t at_once) {
   const auto& [n, end, begun, belongs, values] = turns;
   writer_.OpenBlock(fmt::format("for (bool more = true; more && {} < {};)", n, end));
   std::vector<std::string> names{n}, takes;
@@ -123,7 +124,7 @@ void ScatterText::TakeWhile(const Run& run, const Turns& turns, int64_t at_once)
   writer_.CloseBlock();
 }
 
-void ScatterText::TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun) {
+void ScatterRuns::TakeUpdates(const Run& run, const std::string& m, const std::string& end, const std::string& begun) {
   const auto values = [&](const std::string& window) {
     const MultiIndex batch = space_.Delinearize(Window(window), form_.batch_sizes);
     std::vector<std::vector<std::string>> updates;
@@ -137,7 +138,7 @@ void ScatterText::TakeUpdates(const Run& run, const std::string& m, const std::s
   TakeWhile(run, {m, end, begun, belongs, values}, at_once_);
 }
 
-void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<const int> parts) {
+void ScatterRuns::TakeSums(const Run& run, const std::string& part, std::span<const int> parts) {
   const int64_t count = PartCount(form_.count);
   const std::string windows = kernel_.Param(static_cast<uint32_t>(form_.count)),
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
@@ -160,7 +161,7 @@ void ScatterText::TakeSums(const Run& run, const std::string& part, std::span<co
 }
 
 // As TakeUpdates from m on, by the sums of those parts that lie in the run whole.
-void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
+void ScatterRuns::TakeParts(const Run& run, std::span<const int> parts) {
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
   writer_.Line(fmt::format("uint part = m / {0} + 1u, end = min(part * {0}, {1});", length, count));
@@ -178,7 +179,7 @@ void ScatterText::TakeParts(const Run& run, std::span<const int> parts) {
   writer_.CloseBlock();
 }
 
-void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
+void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
   const Shape& operand = scatter_.operand(0)->shape();
   Run run;
   std::vector<MultiIndex> elements;
@@ -241,7 +242,7 @@ void ScatterText::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
   }
 }
 
-void ScatterText::SumPart(const std::string& part, const IndexExpression& in_window, int64_t lanes,
+void ScatterRuns::SumPart(const std::string& part, const IndexExpression& in_window, int64_t lanes,
                           std::span<const int> parts) {
   const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
                     length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));

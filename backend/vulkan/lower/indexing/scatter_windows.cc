@@ -5,7 +5,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 ScatterWindows::ScatterWindows(const FusionDescription& body, ValueWriter& writer, std::string combine, Stage stage)
-    : ScatterText(*body.hero, writer.kernel(), writer.space(), writer, std::move(combine)),
+    : ScatterRuns(*body.hero, writer.kernel(), writer.space(), writer, std::move(combine)),
       body_(body),
       stage_(stage) {}
 

@@ -2,11 +2,11 @@
 // Used by kernels of scatters and by loops that are one kernel.
 #pragma once
 
-#include "backend/vulkan/lower/indexing/scatter_text.h"
+#include "backend/vulkan/lower/indexing/scatter_runs.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-class ScatterWindows : ScatterText {
+class ScatterWindows : ScatterRuns {
  public:
   // What adds in parts has two steps, which share the values of parts of runs, kParts and kJoin.
   enum class Stage : uint8_t { kWhole, kParts, kJoin };
