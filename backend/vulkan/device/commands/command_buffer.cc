@@ -5,16 +5,6 @@
 #include "backend/vulkan/device/commands/synchronization.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-namespace {
-
-constexpr uint32_t kSetsPerPool = 256, kDescriptorsPerPool = 1536;
-
-const VulkanBuffer& Cast(const BufferRange& range) { return static_cast<const VulkanBuffer&>(*range.buffer); }
-VkDeviceSize Offset(const BufferRange& range) {
-  return static_cast<VkDeviceSize>(Cast(range).offset_bytes() + range.offset_bytes);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::shared_ptr<DeviceContext> context,
                                                                          int timestamp_count, int queue) {
@@ -44,14 +34,13 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
 
 std::unique_ptr<VulkanCommandBuffer> VulkanCommandBuffer::ForHost(std::shared_ptr<DeviceContext> context) {
   std::unique_ptr<VulkanCommandBuffer> made(new VulkanCommandBuffer(std::move(context)));
-  made->for_host_ = true;
+  made->descriptors_.KeepSets();
   return made;
 }
 
 void VulkanCommandBuffer::Attach(VkCommandBuffer commands, bool write_sets, bool goes_on) {
   commands_ = commands;
-  write_sets_ = write_sets;
-  if (!goes_on) next_set_ = 0;
+  descriptors_.Rewind(write_sets, goes_on);
   bound_ = VK_NULL_HANDLE;
   computed_ = copied_ = true;
   error_ = OkStatus();
@@ -66,7 +55,6 @@ Status VulkanCommandBuffer::Detach() {
 
 VulkanCommandBuffer::~VulkanCommandBuffer() {
   const DeviceTable& vk = context_->vk();
-  for (DescriptorPool& pool : descriptor_pools_) context_->Destroy(vk.DestroyDescriptorPool, pool.pool);
   context_->Destroy(vk.DestroyQueryPool, queries_);
   context_->Destroy(vk.DestroyCommandPool, pool_);
 }
@@ -75,13 +63,7 @@ Status VulkanCommandBuffer::Begin(bool resubmitted) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   const DeviceTable& vk = context_->vk();
   VXLA_RETURN_IF_ERROR(context_->Check(vk.ResetCommandPool(context_->handle(), pool_, 0), "vkResetCommandPool"));
-  for (DescriptorPool& pool : descriptor_pools_) {
-    VXLA_RETURN_IF_ERROR(
-        context_->Check(vk.ResetDescriptorPool(context_->handle(), pool.pool, 0), "vkResetDescriptorPool"));
-    pool.sets_left = pool.sets;
-    pool.descriptors_left = pool.descriptors;
-  }
-  current_pool_ = 0;
+  VXLA_RETURN_IF_ERROR(descriptors_.Reset());
   bound_ = VK_NULL_HANDLE;
   computed_ = copied_ = true;
   error_ = OkStatus();
@@ -99,18 +81,6 @@ Status VulkanCommandBuffer::Begin(bool resubmitted) {
 Status VulkanCommandBuffer::Recording(const char* what) const {
   if (state_ == State::kRecording) return OkStatus();
   return Internal("{}: the command buffer is not being recorded", what);
-}
-
-Status CheckRange(const char* what, const BufferRange& range) {
-  if (range.buffer == nullptr) return Internal("{}: no buffer", what);
-  const int64_t size = range.buffer->size_bytes();
-  // Written so that no sum can overflow.
-  if (range.offset_bytes < 0 || range.size_bytes < 0 || range.offset_bytes > size ||
-      range.size_bytes > size - range.offset_bytes) {
-    return Internal("{}: bytes {} to {} lie outside a buffer of {} bytes", what, range.offset_bytes,
-                    range.offset_bytes + range.size_bytes, size);
-  }
-  return OkStatus();
 }
 
 Status VulkanCommandBuffer::CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const {
@@ -152,11 +122,11 @@ Status VulkanCommandBuffer::DispatchIndirect(const Kernel& kernel, BufferRange a
   VXLA_RETURN_IF_ERROR(Recording("indirect dispatch"));
   VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
   VXLA_RETURN_IF_ERROR(CheckRange("counts of workgroups", groups_at));
-  if (groups_at.size_bytes != sizeof(VkDispatchIndirectCommand) || Offset(groups_at) % 4 != 0) {
-    return Internal("indirect dispatch: counts of {} bytes at byte {}", groups_at.size_bytes, Offset(groups_at));
+  if (groups_at.size_bytes != sizeof(VkDispatchIndirectCommand) || OffsetOf(groups_at) % 4 != 0) {
+    return Internal("indirect dispatch: counts of {} bytes at byte {}", groups_at.size_bytes, OffsetOf(groups_at));
   }
   VXLA_RETURN_IF_ERROR(Bind(static_cast<const VulkanKernel&>(kernel), arguments, buffers));
-  context_->vk().CmdDispatchIndirect(commands_, Cast(groups_at).handle(), Offset(groups_at));
+  context_->vk().CmdDispatchIndirect(commands_, BufferOf(groups_at).handle(), OffsetOf(groups_at));
   return OkStatus();
 }
 
@@ -168,7 +138,7 @@ Status VulkanCommandBuffer::Bind(const VulkanKernel& kernel, const BufferRange& 
     bound_ = kernel.pipeline;
   }
   return kernel.mode == BindingMode::kAddresses ? PushAddress(kernel, arguments)
-                                                : BindDescriptors(kernel, arguments, buffers);
+                                                : descriptors_.Bind(commands_, kernel, arguments, buffers);
 }
 
 Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const BufferRange& arguments) {
@@ -176,117 +146,6 @@ Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const Buffer
   if (address % 16 != 0) return Internal("dispatch of {}: the argument block is not 16-byte aligned", kernel.name);
   context_->vk().CmdPushConstants(commands_, kernel.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, kAddressBytes,
                                   &address);
-  return OkStatus();
-}
-
-Status VulkanCommandBuffer::BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
-                                            std::span<const BufferRange> buffers) {
-  if (kernel.layout.pushed) {
-    VXLA_RETURN_IF_ERROR(FillWrites(kernel, arguments, buffers, VK_NULL_HANDLE));
-    context_->vk().CmdPushDescriptorSetKHR(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0,
-                                           static_cast<uint32_t>(writes_.size()), writes_.data());
-    return OkStatus();
-  }
-  VkDescriptorSet set = VK_NULL_HANDLE;
-  const bool known = for_host_ && next_set_ < sets_.size();
-  if (known) {
-    set = sets_[next_set_++];
-  } else {
-    VXLA_ASSIGN_OR_RETURN(set, NewSet(kernel));
-  }
-  if (for_host_ && !known) sets_.push_back(set), ++next_set_;
-  if (!known || write_sets_) {
-    VXLA_RETURN_IF_ERROR(FillWrites(kernel, arguments, buffers, set));
-    context_->vk().UpdateDescriptorSets(context_->handle(), static_cast<uint32_t>(writes_.size()), writes_.data(), 0,
-                                        nullptr);
-  }
-  context_->vk().CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0, 1, &set, 0,
-                                       nullptr);
-  return OkStatus();
-}
-
-Status VulkanCommandBuffer::FillWrites(const VulkanKernel& kernel, const BufferRange& arguments,
-                                       std::span<const BufferRange> buffers, VkDescriptorSet set) {
-  const DeviceFacts& facts = context_->facts();
-  if (buffers.size() != kernel.buffer_count) {
-    return Internal("dispatch of {}: {} buffers given, its key says {}", kernel.name, buffers.size(),
-                    kernel.buffer_count);
-  }
-  infos_.resize(buffers.size() + 1);
-  writes_.resize(infos_.size());
-  for (size_t i = 0; i < infos_.size(); ++i) {
-    // An empty tensor has no bytes to bind; the kernel never touches it, so any valid range will do.
-    const BufferRange& wanted = i == 0 ? arguments : buffers[i - 1];
-    const bool empty = i > 0 && wanted.size_bytes == 0;
-    if (!empty) VXLA_RETURN_IF_ERROR(CheckRange("dispatch", wanted));
-    const BufferRange& range = empty ? arguments : wanted;
-    if (Offset(range) % facts.storage_offset_alignment != 0) {
-      return Internal("dispatch of {}: binding {} at byte {} of a buffer, the alignment is {}", kernel.name, i,
-                      range.offset_bytes, facts.storage_offset_alignment);
-    }
-    // Kernels may read narrow types in whole words; the allocator's unit makes the last word exist.
-    const int64_t size = std::max<int64_t>(4, (range.size_bytes + 3) / 4 * 4);
-    if (static_cast<uint64_t>(size) > facts.max_storage_range_bytes) {
-      return Unsupported(
-          "a tensor of {} bytes exceeds the limit of {}: {} bytes for one storage buffer binding "
-          "(--bindings=addresses has none)",
-          range.size_bytes, facts.name, facts.max_storage_range_bytes);
-    }
-    infos_[i] = {Cast(range).handle(), Offset(range), static_cast<VkDeviceSize>(size)};
-    writes_[i] = MakeVk<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-    writes_[i].dstSet = set;
-    const size_t array = kernel.written_array == 0 || i == 0 ? i
-                         : i <= kernel.written_array         ? 1
-                                                             : kernel.written_array + 1;
-    writes_[i].dstBinding = static_cast<uint32_t>(array);
-    writes_[i].dstArrayElement = static_cast<uint32_t>(i - array);
-    writes_[i].descriptorCount = 1;
-    writes_[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    writes_[i].pBufferInfo = &infos_[i];
-  }
-  return OkStatus();
-}
-
-Result<VkDescriptorSet> VulkanCommandBuffer::NewSet(const VulkanKernel& kernel) {
-  const uint32_t descriptors = kernel.buffer_count + 1;
-  // Two rounds at most per pool: a pool that the driver says is full is left behind.
-  for (;;) {
-    while (current_pool_ < descriptor_pools_.size() &&
-           (descriptor_pools_[current_pool_].sets_left == 0 ||
-            descriptor_pools_[current_pool_].descriptors_left < descriptors)) {
-      ++current_pool_;
-    }
-    const bool fresh = current_pool_ == descriptor_pools_.size();
-    if (fresh) VXLA_RETURN_IF_ERROR(AddDescriptorPool(std::max(descriptors, kDescriptorsPerPool)));
-    DescriptorPool& pool = descriptor_pools_[current_pool_];
-    auto info = MakeVk<VkDescriptorSetAllocateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO);
-    info.descriptorPool = pool.pool;
-    info.descriptorSetCount = 1;
-    info.pSetLayouts = &kernel.layout.set;
-    VkDescriptorSet set = VK_NULL_HANDLE;
-    const VkResult result = context_->vk().AllocateDescriptorSets(context_->handle(), &info, &set);
-    if (result == VK_SUCCESS) {
-      --pool.sets_left;
-      pool.descriptors_left -= descriptors;
-      return set;
-    }
-    const bool full = result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL;
-    if (!full || fresh) return context_->Check(result, "vkAllocateDescriptorSets");
-    pool.sets_left = 0;
-  }
-}
-
-Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
-  VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptors};
-  auto info = MakeVk<VkDescriptorPoolCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO);
-  info.maxSets = kSetsPerPool;
-  info.poolSizeCount = 1;
-  info.pPoolSizes = &size;
-  DescriptorPool pool;
-  VXLA_RETURN_IF_ERROR(context_->Make(context_->vk().CreateDescriptorPool, info, &pool.pool, "vkCreateDescriptorPool"));
-  pool.sets = pool.sets_left = kSetsPerPool;
-  pool.descriptors = pool.descriptors_left = descriptors;
-  descriptor_pools_.push_back(pool);
   return OkStatus();
 }
 
@@ -328,8 +187,8 @@ void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release, ui
   (release ? barrier.srcAccessMask : barrier.dstAccessMask) = release ? between.srcAccessMask : between.dstAccessMask;
   barrier.srcQueueFamilyIndex = release ? own : other;
   barrier.dstQueueFamilyIndex = release ? other : own;
-  barrier.buffer = Cast(range).handle();
-  barrier.offset = Offset(range);
+  barrier.buffer = BufferOf(range).handle();
+  barrier.offset = OffsetOf(range);
   barrier.size = static_cast<VkDeviceSize>(range.size_bytes);
   PipelineBarrier(*context_, commands_, barrier);
 }
@@ -354,13 +213,13 @@ void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
   if (source.size_bytes == 0) return;
   if (Status status = CheckRange("copy source", source); !status.ok()) return Fail(std::move(status));
   if (Status status = CheckRange("copy target", target); !status.ok()) return Fail(std::move(status));
-  const VkBufferCopy region = {Offset(source), Offset(target), static_cast<VkDeviceSize>(source.size_bytes)};
-  const bool overlap = Cast(source).handle() == Cast(target).handle() &&
+  const VkBufferCopy region = {OffsetOf(source), OffsetOf(target), static_cast<VkDeviceSize>(source.size_bytes)};
+  const bool overlap = BufferOf(source).handle() == BufferOf(target).handle() &&
                        region.srcOffset < region.dstOffset + region.size &&
                        region.dstOffset < region.srcOffset + region.size;
   if (overlap) return Fail(Internal("copy of {} bytes onto overlapping memory", source.size_bytes));
   copied_ = true;
-  context_->vk().CmdCopyBuffer(commands_, Cast(source).handle(), Cast(target).handle(), 1, &region);
+  context_->vk().CmdCopyBuffer(commands_, BufferOf(source).handle(), BufferOf(target).handle(), 1, &region);
 }
 
 void VulkanCommandBuffer::Fill(BufferRange target, uint32_t word) {
@@ -375,7 +234,7 @@ void VulkanCommandBuffer::Fill(BufferRange target, uint32_t word) {
   // At the buffer's end the last word may reach into the allocator's padding.
   const VkDeviceSize size = static_cast<VkDeviceSize>((target.size_bytes + 3) / 4 * 4);
   copied_ = true;
-  context_->vk().CmdFillBuffer(commands_, Cast(target).handle(), Offset(target), size, word);
+  context_->vk().CmdFillBuffer(commands_, BufferOf(target).handle(), OffsetOf(target), size, word);
 }
 
 void VulkanCommandBuffer::WriteTimestamp(int index) {

@@ -1,18 +1,16 @@
-// VulkanCommandBuffer: a command pool with one command buffer, its descriptor pools and its timestamp queries.
+// VulkanCommandBuffer: a command pool with one command buffer, its descriptors and its timestamp queries.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/vulkan/device/commands/descriptor_sets.h"
 #include "backend/vulkan/device/handles/device_context.h"
 #include "backend/vulkan/device/handles/kernel.h"
 #include "backend/vulkan/device/memory/memory_allocator.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-
-// Whether the bytes lie in their buffer.
-Status CheckRange(const char* what, const BufferRange& range);
 
 class VulkanCommandBuffer final : public CommandBuffer {
  public:
@@ -52,14 +50,10 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status Submittable() const;
 
  private:
-  struct DescriptorPool {
-    VkDescriptorPool pool = VK_NULL_HANDLE;
-    uint32_t sets_left = 0, descriptors_left = 0;
-    uint32_t sets = 0, descriptors = 0;
-  };
   enum class State { kFresh, kRecording, kEnded };
 
-  explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context)
+      : context_(std::move(context)), descriptors_(*context_) {}
   Status Recording(const char* what) const;
   // Between anything there may be: a queue for copies has no stage that computes.
   VkMemoryBarrier2 MemoryBarrier() const;
@@ -70,13 +64,6 @@ class VulkanCommandBuffer final : public CommandBuffer {
   // Pipeline and arguments of a dispatch.
   Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
-  Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
-                         std::span<const BufferRange> buffers);
-  // writes_, for a set or to be pushed.
-  Status FillWrites(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers,
-                    VkDescriptorSet set);
-  Result<VkDescriptorSet> NewSet(const VulkanKernel& kernel);
-  Status AddDescriptorPool(uint32_t descriptors);
   void Fail(Status status);
 
   std::shared_ptr<DeviceContext> context_;
@@ -85,13 +72,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   std::vector<bool> timestamp_written_;
-  std::vector<DescriptorPool> descriptor_pools_;
-  size_t current_pool_ = 0;
-  std::vector<VkDescriptorBufferInfo> infos_;  // here, so that recording again allocates nothing
-  std::vector<VkWriteDescriptorSet> writes_;
-  bool for_host_ = false, write_sets_ = true;
-  std::vector<VkDescriptorSet> sets_;  // of a host's, by dispatch
-  size_t next_set_ = 0;
+  DescriptorSets descriptors_;
   VkPipeline bound_ = VK_NULL_HANDLE;
   // Recorded since the last barrier; before the first one, what is not known here may have been.
   bool computed_ = true, copied_ = true;
