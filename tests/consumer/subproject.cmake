@@ -58,7 +58,7 @@ expect("of the other project ${compiled} sources were compiled" compiled EQUAL 2
 # The last option of this kind is the one that counts.
 function(optimisations folder result)
   file(READ ${folder}/compile_commands.json commands)
-  string(REGEX MATCHALL "-O[0-9s]+ [^\"]*-c [^\"]*/core_0\\.cc" found "${commands}")
+  string(REGEX MATCHALL "-O[0-9s]+ [^\"]*-c [^\"]*/unity/vxla_core/" found "${commands}")
   list(TRANSFORM found REPLACE " .*" "")
   list(REMOVE_DUPLICATES found)
   set(${result} "${found}" PARENT_SCOPE)
