@@ -82,7 +82,9 @@ TEST_P(NativeF16Test, TiesNeighboursAndNaNsAreWrittenAsTheIntegersWriteThem) {
 }
 
 TEST_P(NativeF16Test, RoundingGivesTheSameWhereTheDeviceDoesNotFoldIt) {
-  if (!device_->facts().native_f16) GTEST_SKIP() << "the probe found conversions inexact or folded away";
+  if (!device_->facts().native_f16)
+    GTEST_SKIP() << device_->facts().name
+                 << " has no exact conversions of f16: its probe found them inexact or folded away";
   Check("floatBitsToUint(round_f16(uintBitsToFloat", Singles(),
         [](uint32_t word) { return std::bit_cast<uint32_t>(shader_math::round_f16(std::bit_cast<float>(word))); });
 }
@@ -104,7 +106,8 @@ TEST_P(NativeF16Test, FoldedConversionsAndAnotherNanArePutRight) {
 
 // What backend/vulkan/codegen/passes/pack_halves.h makes of a product, a difference and a sum of pairs.
 TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
-  if (device_->facts().quirks.flushes_f16_denormals) GTEST_SKIP() << "f16 denormals are flushed to zero";
+  if (device_->facts().quirks.flushes_f16_denormals)
+    GTEST_SKIP() << device_->facts().name << " flushes f16 denormals to zero";
   Code code = "\n";
   code.Add(statements::Local("w", {"LOAD(0, u32, i)"}, "uint"));
   code.Add(statements::Local("u", {"LOAD(1, u32, i)"}, "uint"));

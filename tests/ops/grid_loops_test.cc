@@ -278,7 +278,8 @@ TEST(LoopSharingTest, TellsWhatIsTooShort) {
   auto device = OpenTestDevice(options);
   ASSERT_TRUE(device.ok()) << device.status().message();
   const auto client = MakeTestClient(*device);
-  if (client->device().facts().quirks.loop_iteration_limit != 0) GTEST_SKIP() << "it ends loops that wait";
+  const DeviceFacts& facts = client->device().facts();
+  if (facts.quirks.loop_iteration_limit != 0) GTEST_SKIP() << facts.name << " ends loops that wait";
   const auto module = ParseModule(Counted("f32", 600, 600, 5, R"(
   d = f32[600] dot(m, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}  nx = f32[600] tanh(d)
   h = f32[40] slice(nx), slice={[0:40]}  o = f32[40] sort(h), dimensions={0}, to_apply=less

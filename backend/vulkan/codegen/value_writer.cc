@@ -127,8 +127,9 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   if (operands.size() == 1 && !value.rounded && value.text == operands[0]) return operands[0];
   const bool rounded = value.rounded.has_value();
   if (rounded) {
-    for (std::string& operand : operands) operand = OfAnyNan(operand);
-    value = ElementwiseValue(instruction, operands);
+    std::vector<std::string> of_any_nan;
+    for (const std::string& operand : operands) of_any_nan.push_back(OfAnyNan(operand));
+    if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan);
   }
   const std::string local = Local(CarrierType(type), std::move(value), IsPrecise(type));
   if (rounded) NoteRounded(local);
