@@ -82,6 +82,17 @@ Shape Shape::Tuple(std::vector<Shape> elements) {
   return shape;
 }
 
+void Shape::AddDimension(int64_t size, bool dynamic) {
+  dimensions_.push_back(size);
+  dynamic_.push_back(dynamic);
+}
+
+Shape Shape::WithoutLayout() const {
+  Shape shape = *this;
+  shape.layout_.reset();
+  return shape;
+}
+
 bool Shape::IsDynamic() const {
   return Contains(dynamic_, true) || std::ranges::any_of(tuple_elements_, [](const Shape& s) { return s.IsDynamic(); });
 }
@@ -184,6 +195,10 @@ Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions) {
     count *= size;
   }
   return empty ? 0 : count;
+}
+
+std::vector<Shape> Parts(const Shape& shape) {
+  return shape.IsTuple() ? shape.tuple_elements() : std::vector<Shape>{shape};
 }
 
 std::vector<const Shape*> FlattenTuple(const Shape& shape) {

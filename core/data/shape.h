@@ -49,6 +49,9 @@ class Shape {
   // Here and below a dimension i must be in 0 to rank() - 1: CHECKed.
   int64_t dimension(int64_t i) const { return dimensions_[Checked(i)]; }
   void set_dimension(int64_t i, int64_t size) { dimensions_[Checked(i)] = size; }
+  // Behind the others; the second one as another shape's dimension i.
+  void AddDimension(int64_t size, bool dynamic = false);
+  void AddDimension(const Shape& of, int64_t i) { AddDimension(of.dimension(i), of.is_dynamic_dimension(i)); }
   void set_element_type(ElementType type) { element_type_ = type; }
 
   // Bounded dynamic dimensions: the size above is the bound. kUnboundedSize with the flag is `?`.
@@ -61,6 +64,7 @@ class Shape {
 
   const std::optional<Layout>& layout() const { return layout_; }
   void set_layout(std::optional<Layout> layout) { layout_ = std::move(layout); }
+  Shape WithoutLayout() const;
   // The stated layout's order or the default one, {rank-1, ..., 0}.
   std::vector<int64_t> MinorToMajor() const;
 
@@ -111,6 +115,8 @@ std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions);
 int64_t ElementCountOf(std::span<const int64_t> dimensions);
 // The product, or an error if it exceeds int64 or a dimension is negative.
 Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions);
+// The elements of a tuple, or the one shape.
+std::vector<Shape> Parts(const Shape& shape);
 // The leaves (arrays, tokens) depth first.
 std::vector<const Shape*> FlattenTuple(const Shape& shape);
 // "1,2,3"

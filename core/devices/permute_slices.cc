@@ -5,7 +5,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-void AppendSlices(const Shape& starts, size_t array, std::vector<size_t> path, std::vector<PermuteSlice>& slices) {
+void AppendSlices(const Shape& starts, size_t array, std::vector<int64_t> path, std::vector<PermuteSlice>& slices) {
   const std::vector<Shape>& elements = starts.tuple_elements();
   if (std::ranges::none_of(elements, &Shape::IsTuple)) {
     slices.push_back({array, std::move(path)});
@@ -13,7 +13,7 @@ void AppendSlices(const Shape& starts, size_t array, std::vector<size_t> path, s
   }
   path.push_back(0);
   for (size_t i = 0; i < elements.size(); ++i) {
-    path.back() = i;
+    path.back() = static_cast<int64_t>(i);
     slices.push_back({array, path});
   }
 }
@@ -29,15 +29,10 @@ std::vector<PermuteSlice> PermuteSlices(const Shape& arrays, const Shape& starts
   }
   const size_t count = std::min(arrays.tuple_elements().size(), starts.tuple_elements().size());
   for (size_t k = 0; k < count; ++k) {
-    if (starts.tuple_elements()[k].IsTuple()) AppendSlices(starts.tuple_elements()[k], k, {k}, slices);
+    if (starts.tuple_elements()[k].IsTuple())
+      AppendSlices(starts.tuple_elements()[k], k, {static_cast<int64_t>(k)}, slices);
   }
   return slices;
-}
-
-const Shape& PartOf(const Shape& shape, const std::vector<size_t>& path) {
-  const Shape* part = &shape;
-  for (const size_t i : path) part = &part->tuple_elements()[i];
-  return *part;
 }
 
 }  // namespace VXLA_NAMESPACE

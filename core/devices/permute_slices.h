@@ -11,14 +11,11 @@
 namespace VXLA_NAMESPACE {
 
 struct PermuteSlice {
-  size_t array = 0;          // of input and output
-  std::vector<size_t> path;  // to its tuple of scalars within the starts
+  size_t array = 0;           // of input and output
+  std::vector<int64_t> path;  // to its tuple of scalars within the starts
 };
 
 // In the order of slice_sizes. What does not fit the form is left out.
 std::vector<PermuteSlice> PermuteSlices(const Shape& arrays, const Shape& starts);
-
-// The part of a tuple that a path leads to.
-const Shape& PartOf(const Shape& shape, const std::vector<size_t>& path);
 
 }  // namespace VXLA_NAMESPACE

@@ -42,10 +42,21 @@ enum class Trait : uint32_t {
   kAssociates = 1 << 9,     // of numbers, rounding aside; and commutes
   kCostly = 1 << 10,        // elementwise: some instructions
   kDear = 1 << 11,          // elementwise: tens of instructions
-  kStatesShape = 1 << 12,   // its shape does not follow from its operands and attributes
+  kStatesShape = 1 << 12,   // its shape does not follow from its operands and attributes (XLA's parser wants it)
   kAccumulates = 1 << 13,   // rounds sums to the result's type in the end
-  kWidthVariant = 1 << 14,  // shaders compute it by another function for each width of integers
-  kF16Variant = 1 << 15,    // and by one of its own for f16
+  kWidthVariant = 1 << 14,  // shaders take the width of integers below 32 bits: <op>_i32_width and <op>_u32_width
+  // Its f32 result at some f16 arguments lies exactly between two f16, where rounding it again may go the wrong way:
+  // shaders/include/math/f16.glsl has <op>_f16, to be called in place of <op>_f32 (and rounded as that is).
+  kF16Variant = 1 << 15,
+  // Elementwise: which types its operands, or its only one, may have; none: core/ops/elementwise.cc says it.
+  kOfFloats = 1 << 16,
+  kOfFields = 1 << 17,    // floats and complex numbers
+  kOfIntegers = 1 << 18,  // without pred
+  kOfBits = 1 << 19,      // integers and pred
+  kOfSigned = 1 << 20,    // signed integers, floats and complex numbers
+  kOfReals = 1 << 21,     // integers and floats
+  kOfNumbers = 1 << 22,   // all but pred
+  kOfAny = 1 << 23,
 };
 
 struct OpcodeFacts {

@@ -213,10 +213,6 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length) {
   return {certain, std::min(certain, 12 * std::sqrt(steps) * unit)};
 }
 
-bool HasWidthVariant(Opcode opcode) { return Has(opcode, Trait::kWidthVariant); }
-
-bool HasF16Variant(Opcode opcode) { return Has(opcode, Trait::kF16Variant); }
-
 bool HasOddVariant(Opcode opcode) { return opcode == Opcode::kPower || opcode == Opcode::kAtan2; }
 
 ReducedBits ReducedBitsOf(const Instruction& instruction) {

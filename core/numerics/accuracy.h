@@ -41,8 +41,8 @@ int64_t UlpBudget(const UlpBound& bound);
 
 // How many terms are added up in one element of the result: dot: the contracted elements; convolution: kernel elements
 // by input features; reduce, reduce-window, scan, select-and-scatter: elements of a window (or row); scatter: the
-// updates; batch norm: the elements of a feature; fft, cholesky, triangular-solve and calls of linear algebra: the length
-// of the transform or the rows. 0: adds nothing up.
+// updates; batch norm: the elements of a feature; fft, cholesky, triangular-solve and calls of linear algebra: the
+// length of the transform or the rows. 0: adds nothing up.
 int64_t AccumulationLength(const Instruction& instruction);
 
 // The error of a sum of `length` terms, relative to the sum of the terms' MAGNITUDES (of the products' for dot and
@@ -59,17 +59,9 @@ struct AccumulationBound {
 };
 AccumulationBound AccumulationOf(ElementType accumulator, int64_t length);
 
-// Functions whose f32 result at some f16 arguments lies exactly between two f16, where rounding it again may go the
-// wrong way: shaders/include/math/f16.glsl has <op>_f16 for them, to be called in place of <op>_f32 (and rounded as
-// that is).
-bool HasF16Variant(Opcode opcode);
-
-// Functions of two arguments of which the same holds in every narrow float type: shaders/include/math/f32_odd.glsl has
-// <op>_f32_odd.
+// Functions of two arguments of which what Trait::kF16Variant says holds in every narrow float type:
+// shaders/include/math/f32_odd.glsl has <op>_f32_odd.
 bool HasOddVariant(Opcode opcode);
-
-// Operations on integers narrower than 32 bits that need to know how many: <op>_i32_width and <op>_u32_width take it.
-bool HasWidthVariant(Opcode opcode);
 
 // The exponent and mantissa bits of a reduce-precision; more than the widest format's change nothing and are not told
 // apart.

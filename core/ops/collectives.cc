@@ -52,22 +52,13 @@ Status CheckReducer(const Instruction& instruction) {
   return OkStatus();
 }
 
-Status ExpectOneDimension(const Instruction& instruction) {
-  const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
-  // collective_dimension_c1
-  if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
-  for (const Instruction* operand : instruction.operands()) {
-    VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimensions[0], operand->shape()));
-  }
-  return OkStatus();
-}
-
 // The stated shapes (one, or a tuple of one for each operand) equal the operands' but for one dimension, where the
 // larger is a multiple of the smaller by one factor.
 Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, bool grows) {
   VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction));
-  const int along = static_cast<int>(instruction.attributes<CollectiveAttributes>().dimensions[0]);
+  const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, dimensions, instruction.operand_count()));
+  const int along = static_cast<int>(dimensions[0]);
   const std::optional<int64_t> members = GroupSize(instruction);
   std::vector<Shape> results;
   for (int k = 0; k < instruction.operand_count(); ++k) {
@@ -86,10 +77,8 @@ Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, b
       return OpError(instruction, "dimension {} of {} does not become that of {} over the groups", along,
                      from.ToString(), to.ToString());
     }
-    results.push_back(WithElementType(to, to.element_type()));
-    for (int i = 0; i < from.rank(); ++i) {
-      if (from.is_dynamic_dimension(i)) results.back().set_dynamic_dimension(i, true);
-    }
+    results.push_back(to.WithoutLayout());
+    AddFlags(results.back(), from);
   }
   if (stated.IsTuple()) return Shape::Tuple(std::move(results));
   return Collate(std::move(results));
@@ -97,15 +86,13 @@ Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, b
 
 // done(start): element `index` of the start's tuple, or the start's shape where that is no tuple of them.
 Result<Shape> InferDone(const Instruction& instruction, Opcode start, int index) {
-  const Instruction& operand = *instruction.operand(0);
-  if (operand.opcode() != start) {  // done_c1
-    return OpError(instruction, "operand 0 is {}, {} needed", OpcodeText(operand.opcode()), OpcodeText(start));
+  VXLA_RETURN_IF_ERROR(ExpectOperandIs(instruction, start));
+  const Shape& shape = instruction.operand(0)->shape();
+  if (index < 0) return shape;
+  if (static_cast<int>(shape.tuple_elements().size()) <= index) {  // done_c2
+    return OpError(instruction, "operand 0 {} has no element {}", shape.ToString(), index);
   }
-  if (index < 0) return operand.shape();
-  if (static_cast<int>(operand.shape().tuple_elements().size()) <= index) {  // done_c2
-    return OpError(instruction, "operand 0 {} has no element {}", operand.shape().ToString(), index);
-  }
-  return operand.shape().tuple_elements()[index];
+  return shape.tuple_elements()[index];
 }
 
 // Element 1 of the stated ((operands), result, ...), which must be there.
@@ -141,11 +128,6 @@ Status CheckPermute(const Instruction& instruction) {
   return OkStatus();
 }
 
-std::vector<Shape> ArraysOf(const Shape& shape) {
-  if (shape.IsTuple()) return shape.tuple_elements();
-  return {shape};
-}
-
 // A tuple of one integer scalar per dimension.
 bool IsStart(const Shape& start, const Shape& array) {
   return start.IsTuple() && static_cast<int>(start.tuple_elements().size()) == array.rank() &&
@@ -158,7 +140,7 @@ Status CheckStarts(const Instruction& instruction, int operand, const std::vecto
   const size_t wanted = instruction.attributes<CollectivePermuteAttributes>().slice_sizes.size();
   const std::vector<PermuteSlice> slices = PermuteSlices(instruction.operand(0)->shape(), starts);
   bool fits = slices.size() == wanted;
-  for (const PermuteSlice& slice : slices) fits = fits && IsStart(PartOf(starts, slice.path), arrays[slice.array]);
+  for (const PermuteSlice& slice : slices) fits = fits && IsStart(*PartOf(starts, slice.path), arrays[slice.array]);
   if (fits) return OkStatus();
   // collective_permute_c7
   return OpError(instruction, "operand {} is {}, which does not start {} slices of {}", operand, starts.ToString(),
@@ -171,7 +153,7 @@ Status CheckSlicedPermute(const Instruction& instruction) {
     return OpError(instruction, "{} operands, 4 needed with slice_sizes", instruction.operand_count());
   }
   const Shape &in = instruction.operand(0)->shape(), &out = instruction.operand(1)->shape();
-  const std::vector<Shape> inputs = ArraysOf(in), outputs = ArraysOf(out);
+  const std::vector<Shape> inputs = Parts(in), outputs = Parts(out);
   const bool alike =
       in.IsTuple() == out.IsTuple() && std::ranges::equal(inputs, outputs, [](const Shape& a, const Shape& b) {
         return a.IsArray() && b.IsArray() && a.element_type() == b.element_type() && a.rank() == b.rank();
@@ -256,7 +238,7 @@ Result<Shape> InferAllToAll(const Instruction& instruction) {
     const Shape shape = WithFlagsOfOperands(instruction, instruction.operand_count());
     return Shape::Tuple(std::vector<Shape>(static_cast<size_t>(instruction.operand_count()), shape));
   }
-  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, a.dimensions, instruction.operand_count()));
   if (instruction.operand_count() != 1) {  // all_to_all_c4
     return OpError(instruction, "{} operands, 1 needed with a dimension", instruction.operand_count());
   }
@@ -265,7 +247,7 @@ Result<Shape> InferAllToAll(const Instruction& instruction) {
     return OpError(instruction, "dimension {} of {} does not split into {}", a.dimensions[0], shape.ToString(),
                    *members);
   }
-  return WithElementType(shape, shape.element_type());
+  return shape.WithoutLayout();
 }
 
 Result<Shape> InferCollectiveBroadcast(const Instruction& instruction) {
@@ -325,10 +307,8 @@ Result<Shape> InferRaggedAllToAll(const Instruction& instruction) {
     }
     VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, i, 2));
   }
-  Shape result = WithElementType(output, output.element_type());
-  for (int i = 1; i < output.rank(); ++i) {  // rows of one size
-    if (input.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-  }
+  Shape result = output.WithoutLayout();
+  AddFlags(result, input, 1);  // rows of one size
   return result;
 }
 

@@ -10,9 +10,7 @@ namespace {
 Result<Shape> RootShape(const Instruction& instruction, const Computation& computation) {
   // signature_c4
   if (computation.root() == nullptr) return OpError(instruction, "computation {} has no root", computation.name());
-  Shape shape = computation.root()->shape();
-  shape.set_layout(std::nullopt);
-  return shape;
+  return computation.root()->shape().WithoutLayout();
 }
 
 // call_c1: one parameter for each operand, of its shape; the result is the root's.

@@ -9,17 +9,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-Shape Operand0(const Instruction& instruction) {
-  const Shape& shape = instruction.operand(0)->shape();
-  Shape result = shape;
-  result.set_layout(std::nullopt);
-  return result;
-}
-
-Status ExpectOneEntry(const Instruction& instruction) {
-  if (instruction.dimensions().size() == 1) return OkStatus();
-  return OpError(instruction, "{} dimensions, 1 needed", instruction.dimensions().size());  // one_dimension_c1
-}
+Shape Operand0(const Instruction& instruction) { return instruction.operand(0)->shape().WithoutLayout(); }
 
 // Neighbouring dimensions of a reshape whose products are equal become each other; where one of them is dynamic, one of
 // the result's must be. Of a single element nothing can be left out but all of it, which the run sees.
@@ -86,8 +76,6 @@ Result<Shape> InferBitcastConvert(const Instruction& instruction) {
   }
   const int from_bits = BitWidth(from.element_type());
   const int to_bits = BitWidth(to);
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
   const int factor = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
   const bool fits = std::has_single_bit(static_cast<unsigned>(factor)) &&
                     factor * std::min(from_bits, to_bits) == std::max(from_bits, to_bits);
@@ -96,7 +84,8 @@ Result<Shape> InferBitcastConvert(const Instruction& instruction) {
                    ElementTypeName(to), from_bits, to_bits);
   }
   const bool widens = to_bits > from_bits;
-  for (int i = 0; i < from.rank() - (widens ? 1 : 0); ++i) AppendDimension(from, i, sizes, dynamic);
+  Shape result(to);
+  for (int i = 0; i < from.rank() - (widens ? 1 : 0); ++i) result.AddDimension(from, i);
   if (widens) {  // bitcast_convert_c1
     const int ratio = to_bits / from_bits;
     if (from.rank() == 0 || from.dimension(from.rank() - 1) != ratio) {
@@ -104,10 +93,9 @@ Result<Shape> InferBitcastConvert(const Instruction& instruction) {
                      ElementTypeName(to));
     }
   } else if (to_bits < from_bits) {
-    sizes.push_back(from_bits / to_bits);
-    dynamic.push_back(false);
+    result.AddDimension(from_bits / to_bits);
   }
-  return MakeShape(to, std::move(sizes), dynamic);
+  return result;
 }
 
 Result<Shape> InferReshape(const Instruction& instruction) {
@@ -198,10 +186,9 @@ Result<Shape> InferBroadcast(const Instruction& instruction) {
 Result<Shape> InferConcatenate(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 1));  // concatenate_c3
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectOneEntry(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, instruction.dimensions()));  // concatenate_c4
   Shape result = Operand0(instruction);
   const int64_t along = instruction.dimensions()[0];
-  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", along, result));  // concatenate_c4
   __int128 size = 0;
   for (int k = 0; k < instruction.operand_count(); ++k) {
     const Shape& shape = instruction.operand(k)->shape();
@@ -213,9 +200,7 @@ Result<Shape> InferConcatenate(const Instruction& instruction) {
                      instruction.operand(0)->shape().ToString(), along);
     }
     size += shape.dimension(along);
-    for (int i = 0; i < shape.rank(); ++i) {
-      if (shape.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-    }
+    AddFlags(result, shape);
   }
   // concatenate_c5
   if (size > kMaxArrayBytes) return OpError(instruction, "the size of dimension {} exceeds the limit of 2^44", along);
@@ -304,10 +289,9 @@ Result<Shape> InferTranspose(const Instruction& instruction) {
   const IntList& permutation = instruction.dimensions();
   VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "dimensions", permutation.size(), from));
   VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "dimensions", permutation, from));  // transpose_c2
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
-  for (int64_t i : permutation) AppendDimension(from, static_cast<int>(i), sizes, dynamic);
-  return MakeShape(from.element_type(), std::move(sizes), dynamic);
+  Shape result(from.element_type());
+  for (int64_t i : permutation) result.AddDimension(from, i);
+  return result;
 }
 
 // (destination, source, context)
@@ -332,9 +316,7 @@ Result<Shape> InferCopyDone(const Instruction& instruction) {
 
 Result<Shape> InferGetDimensionSize(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectArray(instruction, 0));
-  VXLA_RETURN_IF_ERROR(ExpectOneEntry(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", instruction.dimensions()[0],  // get_dimension_size_c1
-                                       instruction.operand(0)->shape()));
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, instruction.dimensions()));  // get_dimension_size_c1
   VXLA_RETURN_IF_ERROR(ExpectS32Bound(instruction, instruction.dimensions()[0]));
   return Shape(ElementType::kS32);
 }
@@ -342,10 +324,9 @@ Result<Shape> InferGetDimensionSize(const Instruction& instruction) {
 // Stated static, the dimension is made so: its size must be the bound.
 Result<Shape> InferSetDimensionSize(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectOneEntry(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, instruction.dimensions()));
   const int64_t dimension = instruction.dimensions()[0];
   Shape result = Operand0(instruction);
-  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimension, result));
   const Shape& size = instruction.operand(1)->shape();
   if (!(size == Shape(ElementType::kS32)))  // set_dimension_size_c1
     return OpError(instruction, "operand 1 is {}, s32[] needed", size.ToString());

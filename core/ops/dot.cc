@@ -58,10 +58,9 @@ Status CheckAlgorithm(const Instruction& instruction) {
 }
 
 // The dimensions that are neither in `a` nor in `b` nor in `c`.
-void AppendFree(const Shape& shape, const IntList& a, const IntList& b, const IntList& c, std::vector<int64_t>& sizes,
-                std::vector<bool>& dynamic) {
+void AppendFree(const Shape& shape, const IntList& a, const IntList& b, const IntList& c, Shape& result) {
   for (int i = 0; i < shape.rank(); ++i) {
-    if (!Contains(a, i) && !Contains(b, i) && !Contains(c, i)) AppendDimension(shape, i, sizes, dynamic);
+    if (!Contains(a, i) && !Contains(b, i) && !Contains(c, i)) result.AddDimension(shape, i);
   }
 }
 
@@ -70,15 +69,14 @@ Shape DotShape(const Instruction& instruction, ElementType type, bool either) {
   const auto& a = instruction.attributes<DotAttributes>();
   const Shape& lhs = instruction.operand(0)->shape();
   const Shape& rhs = instruction.operand(1)->shape();
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
+  Shape result(type);
   for (size_t i = 0; i < a.lhs_batch_dims.size(); ++i) {
-    AppendDimension(lhs, static_cast<int>(a.lhs_batch_dims[i]), sizes, dynamic);
-    if (either && rhs.is_dynamic_dimension(a.rhs_batch_dims[i])) dynamic.back() = true;
+    result.AddDimension(lhs, a.lhs_batch_dims[i]);
+    if (either && rhs.is_dynamic_dimension(a.rhs_batch_dims[i])) result.set_dynamic_dimension(i, true);
   }
-  AppendFree(lhs, a.lhs_batch_dims, a.lhs_contracting_dims, {}, sizes, dynamic);
-  AppendFree(rhs, a.rhs_batch_dims, a.rhs_contracting_dims, a.rhs_group_dims, sizes, dynamic);
-  return MakeShape(type, std::move(sizes), dynamic);
+  AppendFree(lhs, a.lhs_batch_dims, a.lhs_contracting_dims, {}, result);
+  AppendFree(rhs, a.rhs_batch_dims, a.rhs_contracting_dims, a.rhs_group_dims, result);
+  return result;
 }
 
 }  // namespace
@@ -125,11 +123,10 @@ Result<Shape> InferRaggedDot(const Instruction& instruction) {
   }
   const Shape shape = StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
   if (!contracting) return shape;
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
-  AppendDimension(groups, groups.rank() - 1, sizes, dynamic);
-  for (int i = 0; i < shape.rank(); ++i) AppendDimension(shape, i, sizes, dynamic);
-  return MakeShape(type, std::move(sizes), dynamic);
+  Shape by_group(type);
+  by_group.AddDimension(groups, groups.rank() - 1);
+  for (int i = 0; i < shape.rank(); ++i) by_group.AddDimension(shape, i);
+  return by_group;
 }
 
 // scaled-dot(lhs, rhs, scales of lhs, scales of rhs): the order of XLA's instruction; its builder's differs.

@@ -1,32 +1,36 @@
+#include <algorithm>
+
 #include "core/limits.h"
 #include "core/ops/op_support.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-using TypePredicate = bool (*)(ElementType);
+bool IsField(ElementType t) { return IsFloating(t) || IsComplex(t); }
+bool IsReal(ElementType t) { return IsInteger(t) || IsFloating(t); }
 
-bool IsFloat(ElementType t) { return IsFloating(t); }
-bool IsFloatOrComplex(ElementType t) { return IsFloating(t) || IsComplex(t); }
-bool IsSignedNumber(ElementType t) { return IsSigned(t) || IsFloatOrComplex(t); }
-bool IsNumber(ElementType t) { return IsInteger(t) || IsFloatOrComplex(t); }
-bool IsNumberOrPred(ElementType t) { return IsArrayElement(t); }
-bool IsRealNumber(ElementType t) { return IsInteger(t) || IsFloating(t); }
-bool IsBits(ElementType t) { return IsInteger(t) || t == ElementType::kPred; }
+struct TypeClass {
+  Trait trait;
+  bool (*holds)(ElementType);
+  const char* needed;
+};
+constexpr TypeClass kClasses[] = {
+    {Trait::kOfFloats, IsFloating, "a floating type"},
+    {Trait::kOfFields, IsField, "a floating or complex type"},
+    {Trait::kOfIntegers, IsInteger, "an integer type"},
+    {Trait::kOfBits, [](ElementType t) { return IsInteger(t) || t == ElementType::kPred; }, "an integer type or pred"},
+    {Trait::kOfSigned, [](ElementType t) { return IsSigned(t) || IsField(t); }, "a signed, floating or complex type"},
+    {Trait::kOfReals, IsReal, "an integer or floating type"},
+    {Trait::kOfNumbers, [](ElementType t) { return IsReal(t) || IsComplex(t); },
+     "an integer, floating or complex type"},
+    {Trait::kOfAny, IsArrayElement, "an array type"},
+};
 
-Status ExpectType(const Instruction& instruction, int operand, TypePredicate allowed, const char* needed) {
+Status ExpectType(const Instruction& instruction, int operand, bool (*allowed)(ElementType), const char* needed) {
   const ElementType type = instruction.operand(operand)->shape().element_type();
   if (allowed(type)) return OkStatus();
   // type_c1
   return OpError(instruction, "operand {} is of {}, {} needed", operand, ElementTypeName(type), needed);
-}
-
-// unary_c1: an array of the allowed types; the result is the operand's shape.
-Result<Shape> InferUnary(const Instruction& instruction, TypePredicate allowed, const char* needed) {
-  VXLA_RETURN_IF_ERROR(ExpectArray(instruction, 0));
-  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 0, allowed, needed));
-  const Shape& shape = instruction.operand(0)->shape();
-  return WithElementType(shape, shape.element_type());
 }
 
 // HLO has no implicit broadcasting: dimensions agree exactly. A dimension is dynamic if it is in any operand.
@@ -37,99 +41,26 @@ Shape MergeDynamic(const Instruction& instruction, ElementType type) {
   }
   Shape result = WithElementType(widest->shape(), type);
   for (const Instruction* operand : instruction.operands()) {
-    if (operand->shape().rank() != result.rank()) continue;
-    for (int i = 0; i < result.rank(); ++i) {
-      if (operand->shape().is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-    }
+    if (operand->shape().rank() == result.rank()) AddFlags(result, operand->shape());
   }
   return result;
 }
 
-// binary_c1: equal dimensions; binary_c2: equal element types; binary_c3: of the allowed kinds.
-Result<Shape> InferBinary(const Instruction& instruction, TypePredicate allowed, const char* needed) {
+// unary_c1: an array of the allowed types; binary_c1: equal dimensions; binary_c2: equal element types; binary_c3: of
+// the allowed kinds.
+Result<Shape> InferByClass(const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  const TypeClass& of = *std::ranges::find_if(kClasses, [&](const TypeClass& c) { return Has(opcode, c.trait); });
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 0, 1));
-  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 0, allowed, needed));
-  return MergeDynamic(instruction, instruction.operand(0)->shape().element_type());
+  if (instruction.operand_count() == 2) VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 0, 1));
+  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 0, of.holds, of.needed));
+  ElementType type = instruction.operand(0)->shape().element_type();
+  // abs_c1: complex numbers give their real type
+  if (IsAnyOf(opcode, Opcode::kAbs, Opcode::kReal, Opcode::kImag)) type = RealPart(type);
+  return MergeDynamic(instruction, opcode == Opcode::kIsFinite ? ElementType::kPred : type);
 }
 
-}  // namespace
-
-#define VXLA_INFER(Shape_, Name, allowed, needed) \
-  Result<Shape> Infer##Name(const Instruction& instruction) { return Infer##Shape_(instruction, allowed, needed); }
-VXLA_INFER(Unary, Acos, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Acosh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Asin, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Asinh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Atan, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Atanh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Cbrt, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Ceil, IsFloat, "a floating type")
-VXLA_INFER(Unary, Cosh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Cos, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Clz, IsInteger, "an integer type")
-VXLA_INFER(Unary, Digamma, IsFloat, "a floating type")
-VXLA_INFER(Unary, Erf, IsFloat, "a floating type")
-VXLA_INFER(Unary, Erfc, IsFloat, "a floating type")
-VXLA_INFER(Unary, ErfInv, IsFloat, "a floating type")
-VXLA_INFER(Unary, Exp, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Expm1, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Floor, IsFloat, "a floating type")
-VXLA_INFER(Unary, Lgamma, IsFloat, "a floating type")
-VXLA_INFER(Unary, Log, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Log1p, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Logistic, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Negate, IsNumber, "an integer, floating or complex type")
-VXLA_INFER(Unary, Not, IsBits, "an integer type or pred")
-VXLA_INFER(Unary, PopulationCount, IsInteger, "an integer type")
-VXLA_INFER(Unary, RoundNearestAfz, IsFloat, "a floating type")
-VXLA_INFER(Unary, RoundNearestEven, IsFloat, "a floating type")
-VXLA_INFER(Unary, Rsqrt, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Sign, IsSignedNumber, "a signed, floating or complex type")
-VXLA_INFER(Unary, Sin, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Sinh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Sqrt, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Tan, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Unary, Tanh, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Binary, Add, IsNumberOrPred, "an array type")
-VXLA_INFER(Binary, And, IsBits, "an integer type or pred")
-VXLA_INFER(Binary, Atan2, IsFloatOrComplex, "a floating or complex type")
-VXLA_INFER(Binary, Divide, IsNumber, "an integer, floating or complex type")
-VXLA_INFER(Binary, Maximum, IsNumberOrPred, "an array type")
-VXLA_INFER(Binary, Minimum, IsNumberOrPred, "an array type")
-VXLA_INFER(Binary, Mulhi, IsInteger, "an integer type")
-VXLA_INFER(Binary, Multiply, IsNumberOrPred, "an array type")
-VXLA_INFER(Binary, Or, IsBits, "an integer type or pred")
-VXLA_INFER(Binary, Power, IsNumber, "an integer, floating or complex type")
-VXLA_INFER(Binary, Remainder, IsRealNumber, "an integer or floating type")
-VXLA_INFER(Binary, ShiftLeft, IsInteger, "an integer type")
-VXLA_INFER(Binary, ShiftRightArithmetic, IsInteger, "an integer type")
-VXLA_INFER(Binary, ShiftRightLogical, IsInteger, "an integer type")
-VXLA_INFER(Binary, Subtract, IsNumber, "an integer, floating or complex type")
-VXLA_INFER(Binary, Xor, IsBits, "an integer type or pred")
-#undef VXLA_INFER
-
-Result<Shape> InferAbs(const Instruction& instruction) {  // abs_c1: complex numbers give their real type
-  VXLA_ASSIGN_OR_RETURN(Shape shape, InferUnary(instruction, IsSignedNumber, "a signed, floating or complex type"));
-  shape.set_element_type(RealPart(shape.element_type()));
-  return shape;
-}
-
-Result<Shape> InferReal(const Instruction& instruction) {
-  VXLA_ASSIGN_OR_RETURN(Shape shape, InferUnary(instruction, IsFloatOrComplex, "a floating or complex type"));
-  shape.set_element_type(RealPart(shape.element_type()));
-  return shape;
-}
-
-Result<Shape> InferImag(const Instruction& instruction) { return InferReal(instruction); }
-
-Result<Shape> InferIsFinite(const Instruction& instruction) {
-  VXLA_ASSIGN_OR_RETURN(Shape shape, InferUnary(instruction, IsFloat, "a floating type"));
-  shape.set_element_type(ElementType::kPred);
-  return shape;
-}
-
-Result<Shape> InferConvert(const Instruction& instruction) {
+Result<Shape> Converted(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectArray(instruction, 0));
   VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
   const Shape& from = instruction.operand(0)->shape();
@@ -142,28 +73,7 @@ Result<Shape> InferConvert(const Instruction& instruction) {
   return WithElementType(from, to);
 }
 
-Result<Shape> InferStochasticConvert(const Instruction& instruction) {
-  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, 0, 1));
-  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 0, IsFloat, "a floating type"));
-  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 1, IsUnsigned, "an unsigned type"));
-  const Shape& from = instruction.operand(0)->shape();
-  const ElementType random = instruction.operand(1)->shape().element_type();
-  if (BitWidth(from.element_type()) != BitWidth(random)) {  // stochastic_convert_c1
-    return OpError(instruction, "operand 1 of {} has not the width of {}", ElementTypeName(random),
-                   ElementTypeName(from.element_type()));
-  }
-  const ElementType to = instruction.shape().element_type();
-  // stochastic_convert_c2
-  if (!IsRealNumber(to)) return OpError(instruction, "to {}: an integer or floating type needed", ElementTypeName(to));
-  if (!HasIntegerOfItsWidth(to)) {  // stochastic_convert_c2
-    return OpError(instruction, "to {}: no integer type has its width", ElementTypeName(to));
-  }
-  return WithElementType(from, to);
-}
-
-Result<Shape> InferReducePrecision(const Instruction& instruction) {
+Result<Shape> ReducedPrecision(const Instruction& instruction) {
   const auto& bits = instruction.attributes<ReducePrecisionAttributes>();
   if (bits.exponent_bits < 1) {  // reduce_precision_c2
     return OpError(instruction, "exponent_bits {} is below 1", bits.exponent_bits);
@@ -175,10 +85,10 @@ Result<Shape> InferReducePrecision(const Instruction& instruction) {
     if (number <= kMaxPrecisionBits) continue;
     return OpError(instruction, "{} bits, at most {} are possible", number, kMaxPrecisionBits);  // reduce_precision_c4
   }
-  return InferUnary(instruction, IsFloat, "a floating type");
+  return InferByClass(instruction);
 }
 
-Result<Shape> InferCompare(const Instruction& instruction) {
+Result<Shape> Compared(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 0, 1));  // compare_c1, compare_c2
   const auto& attributes = instruction.attributes<CompareAttributes>();
@@ -193,7 +103,7 @@ Result<Shape> InferCompare(const Instruction& instruction) {
       case ComparisonType::kDefault:
         return true;
       case ComparisonType::kFloat:
-        return IsFloatOrComplex(type);
+        return IsField(type);
       case ComparisonType::kTotalOrder:
         return IsFloating(type);
       case ComparisonType::kSigned:
@@ -208,7 +118,7 @@ Result<Shape> InferCompare(const Instruction& instruction) {
   return MergeDynamic(instruction, ElementType::kPred);
 }
 
-Result<Shape> InferComplex(const Instruction& instruction) {
+Result<Shape> OfParts(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 0, 1));
   const ElementType type = instruction.operand(0)->shape().element_type();
@@ -219,7 +129,7 @@ Result<Shape> InferComplex(const Instruction& instruction) {
 }
 
 // clamp(min, operand, max)
-Result<Shape> InferClamp(const Instruction& instruction) {
+Result<Shape> Clamped(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   for (int bound : {0, 2}) {
     VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, bound, 1));  // clamp_c3
@@ -228,12 +138,11 @@ Result<Shape> InferClamp(const Instruction& instruction) {
     }
   }
   const Shape& operand = instruction.operand(1)->shape();
-  return StatedOr(instruction, WithElementType(operand, operand.element_type()),
-                  MergeDynamic(instruction, operand.element_type()));
+  return StatedOr(instruction, operand.WithoutLayout(), MergeDynamic(instruction, operand.element_type()));
 }
 
 // select(pred, on_true, on_false)
-Result<Shape> InferSelect(const Instruction& instruction) {
+Result<Shape> Selected(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   const Shape& pred = instruction.operand(0)->shape();
   if (pred.element_type() != ElementType::kPred) {  // select_c3
@@ -244,6 +153,56 @@ Result<Shape> InferSelect(const Instruction& instruction) {
   const Shape& on_true = instruction.operand(1)->shape();
   return StatedOr(instruction, WithElementType(pred.IsScalar() ? on_true : pred, on_true.element_type()),
                   MergeDynamic(instruction, on_true.element_type()));
+}
+
+Result<Shape> InferElementwise(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kConvert:
+      return Converted(instruction);
+    case Opcode::kReducePrecision:
+      return ReducedPrecision(instruction);
+    case Opcode::kCompare:
+      return Compared(instruction);
+    case Opcode::kComplex:
+      return OfParts(instruction);
+    case Opcode::kClamp:
+      return Clamped(instruction);
+    case Opcode::kSelect:
+      return Selected(instruction);
+    default:
+      return InferByClass(instruction);
+  }
+}
+
+}  // namespace
+
+#define ELEMENTWISE(Name, ...) \
+  Result<Shape> Infer##Name(const Instruction& instruction) { return InferElementwise(instruction); }
+// clang-format off
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
+// clang-format on
+
+Result<Shape> InferStochasticConvert(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, 0, 1));
+  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 0, IsFloating, "a floating type"));
+  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 1, IsUnsigned, "an unsigned type"));
+  const Shape& from = instruction.operand(0)->shape();
+  const ElementType random = instruction.operand(1)->shape().element_type();
+  if (BitWidth(from.element_type()) != BitWidth(random)) {  // stochastic_convert_c1
+    return OpError(instruction, "operand 1 of {} has not the width of {}", ElementTypeName(random),
+                   ElementTypeName(from.element_type()));
+  }
+  const ElementType to = instruction.shape().element_type();
+  // stochastic_convert_c2
+  if (!IsReal(to)) return OpError(instruction, "to {}: an integer or floating type needed", ElementTypeName(to));
+  if (!HasIntegerOfItsWidth(to)) {  // stochastic_convert_c2
+    return OpError(instruction, "to {}: no integer type has its width", ElementTypeName(to));
+  }
+  return WithElementType(from, to);
 }
 
 }  // namespace VXLA_NAMESPACE

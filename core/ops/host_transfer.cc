@@ -6,13 +6,6 @@ namespace {
 // (data, u32[], token[])
 Shape TransferContext(const Shape& data) { return Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()}); }
 
-Status ExpectOperandIs(const Instruction& instruction, Opcode opcode) {
-  if (instruction.operand(0)->opcode() == opcode) return OkStatus();
-  // done_c1
-  return OpError(instruction, "operand 0 is {}, {} needed", OpcodeText(instruction.operand(0)->opcode()),
-                 OpcodeText(opcode));
-}
-
 // A done may leave out its start's channel, but not state another.
 Status ExpectSameChannel(const Instruction& done) {
   const auto& a = done.attributes<SendRecvAttributes>();

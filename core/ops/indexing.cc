@@ -166,20 +166,15 @@ Result<Shape> InferDynamicUpdateSlice(const Instruction& instruction) {
                      array.ToString());
     }
   }
-  return WithElementType(array, array.element_type());
+  return array.WithoutLayout();
 }
 
 namespace {
 
-struct GatherOffsets {
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
-};
-
 // What a slice has beside its dropped dimensions.
-Result<GatherOffsets> OffsetsOf(const Instruction& instruction, const GatherAttributes& a, const Shape& array) {
+Result<Shape> OffsetsOf(const Instruction& instruction, const GatherAttributes& a, const Shape& array) {
   VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", a.slice_sizes.size(), array));  // gather_c20
-  GatherOffsets offsets;
+  Shape offsets(array.element_type());
   for (int i = 0; i < array.rank(); ++i) {
     if (a.slice_sizes[i] < 0 || a.slice_sizes[i] > array.dimension(i)) {  // gather_c21
       return OpError(instruction, "slice size {} is not in 0 to {}, dimension {} of {}", a.slice_sizes[i],
@@ -191,12 +186,11 @@ Result<GatherOffsets> OffsetsOf(const Instruction& instruction, const GatherAttr
                      i);
     }
     if (dropped) continue;
-    offsets.sizes.push_back(a.slice_sizes[i]);
-    offsets.dynamic.push_back(array.is_dynamic_dimension(i) && a.slice_sizes[i] == array.dimension(i));
+    offsets.AddDimension(a.slice_sizes[i], array.is_dynamic_dimension(i) && a.slice_sizes[i] == array.dimension(i));
   }
-  if (a.offset_dims.size() != offsets.sizes.size()) {  // gather_c1
+  if (std::ssize(a.offset_dims) != offsets.rank()) {  // gather_c1
     return OpError(instruction, "offset_dims has {} entries for {} dimensions of the slice", a.offset_dims.size(),
-                   offsets.sizes.size());
+                   offsets.rank());
   }
   return offsets;
 }
@@ -213,36 +207,32 @@ Result<Shape> InferGather(const Instruction& instruction) {
                                     {a.index_vector_dim, a.start_index_map, a.operand_batching_dims,
                                      a.start_indices_batching_dims, a.collapsed_slice_dims, "start_index_map",
                                      "collapsed_slice_dims", "collapsed_slice_dims and operand_batching_dims"}));
-  VXLA_ASSIGN_OR_RETURN(const GatherOffsets offsets, OffsetsOf(instruction, a, array));
-  const std::vector<int64_t> batch_sizes = BatchSizes(indices, a.index_vector_dim);
-  const int64_t rank = static_cast<int64_t>(batch_sizes.size() + offsets.sizes.size());
+  VXLA_ASSIGN_OR_RETURN(const Shape offsets, OffsetsOf(instruction, a, array));
+  const int64_t rank = std::ssize(BatchSizes(indices, a.index_vector_dim)) + offsets.rank();
   VXLA_RETURN_IF_ERROR(CheckWindowDimensions(instruction, "offset_dims", a.offset_dims, rank));
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic, with_array;
-  size_t next_offset = 0;
-  int next_batch = 0;
+  Shape result(array.element_type()), with_array = result;
+  int next_offset = 0, next_batch = 0;
   for (int64_t i = 0; i < rank; ++i) {
     if (Contains(a.offset_dims, i)) {
-      sizes.push_back(offsets.sizes[next_offset]);
-      dynamic.push_back(offsets.dynamic[next_offset++]);
-      with_array.push_back(dynamic.back());
+      result.AddDimension(offsets, next_offset);
+      with_array.AddDimension(offsets, next_offset++);
     } else {
       if (next_batch == a.index_vector_dim) ++next_batch;
       const int batching = PairedDimension(a.start_indices_batching_dims, next_batch, a.operand_batching_dims);
-      AppendDimension(indices, next_batch++, sizes, dynamic);
-      with_array.push_back(dynamic.back() || (batching >= 0 && array.is_dynamic_dimension(batching)));
+      result.AddDimension(indices, next_batch);
+      with_array.AddDimension(indices, next_batch++);
+      if (batching >= 0 && array.is_dynamic_dimension(batching)) with_array.set_dynamic_dimension(i, true);
     }
   }
   // Nothing of an array is one element of nothing: a dropped dimension of size 0 leaves an index without a range.
-  const bool empty = Contains(sizes, 0);
+  const bool empty = Contains(result.dimensions(), 0);
   for (int i = 0; i < array.rank() && !empty; ++i) {
     const bool collapsed = Contains(a.collapsed_slice_dims, i);
     if (a.slice_sizes[i] != 0 || (!collapsed && !Contains(a.operand_batching_dims, i))) continue;
     return OpError(instruction, "slice size 0 of the {} dimension {} of {}, 1 needed",  // gather_c8, gather_c12
                    collapsed ? "collapsed" : "batching", i, array.ToString());
   }
-  const ElementType type = array.element_type();
-  return StatedOr(instruction, MakeShape(type, sizes, dynamic), MakeShape(type, sizes, with_array));
+  return StatedOr(instruction, std::move(result), std::move(with_array));
 }
 
 namespace {
@@ -324,7 +314,7 @@ Result<Shape> InferScatter(const Instruction& instruction) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, n + 1 + k, n + 1));  // scatter_c3
     VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + 1 + k, k));            // scatter_c6
     parameters.push_back(ScalarOf(instruction.operand(k)->shape()));
-    own.push_back(WithElementType(instruction.operand(k)->shape(), instruction.operand(k)->shape().element_type()));
+    own.push_back(instruction.operand(k)->shape().WithoutLayout());
     results.push_back(WithElementType(flags, own.back().element_type()));
   }
   if (!run_starts) VXLA_RETURN_IF_ERROR(CheckUpdates(instruction, array, indices, instruction.operand(n + 1)->shape()));

@@ -39,6 +39,4 @@ Result<Shape> InferShape(const Instruction& instruction) {
   return shape;
 }
 
-bool ShapeCanBeInferred(Opcode opcode) { return !Has(opcode, Trait::kStatesShape); }
-
 }  // namespace VXLA_NAMESPACE

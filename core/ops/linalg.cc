@@ -24,11 +24,11 @@ Status ExpectSquareMatrices(const Instruction& instruction) {
 Result<Shape> InferCholesky(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectSquareMatrices(instruction));  // cholesky_c2, cholesky_c3
   const Shape& shape = instruction.operand(0)->shape();
-  Shape result = WithElementType(shape, shape.element_type());
+  Shape result = shape.WithoutLayout();
   const int rank = result.rank();
   const bool dynamic = result.is_dynamic_dimension(rank - 1) || result.is_dynamic_dimension(rank - 2);
   for (int i : {rank - 1, rank - 2}) result.set_dynamic_dimension(i, dynamic);
-  return StatedOr(instruction, WithElementType(shape, shape.element_type()), std::move(result));
+  return StatedOr(instruction, shape.WithoutLayout(), std::move(result));
 }
 
 Result<Shape> InferTriangularSolve(const Instruction& instruction) {
@@ -45,15 +45,13 @@ Result<Shape> InferTriangularSolve(const Instruction& instruction) {
     return OpError(instruction, "operand 1 {} does not fit the matrices {} on the {} side", b.ToString(), a.ToString(),
                    left ? "left" : "right");
   }
-  Shape result = WithElementType(b, b.element_type());
+  Shape result = b.WithoutLayout();
   const int rank = result.rank();
-  for (int i = 0; i < rank - 2; ++i) {
-    if (a.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
-  }
+  AddFlags(result, a, 0, rank - 2);
   if (a.is_dynamic_dimension(rank - 1) || a.is_dynamic_dimension(rank - 2)) {
     result.set_dynamic_dimension(rank - (left ? 2 : 1), true);
   }
-  return StatedOr(instruction, WithElementType(b, b.element_type()), std::move(result));
+  return StatedOr(instruction, b.WithoutLayout(), std::move(result));
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -34,10 +34,7 @@ Shape Normalized(const Instruction& instruction) {
   return shape;
 }
 
-Shape OperandShape(const Instruction& instruction) {
-  const Shape& shape = instruction.operand(0)->shape();
-  return WithElementType(shape, shape.element_type());
-}
+Shape OperandShape(const Instruction& instruction) { return instruction.operand(0)->shape().WithoutLayout(); }
 
 // (result, vector, vector)
 Shape WithStatistics(const Instruction& instruction, const Shape& vector) {

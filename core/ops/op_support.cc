@@ -32,6 +32,13 @@ Status ExpectScalar(const Instruction& instruction, int operand) {
   return OpError(instruction, "operand {} is {}, not a scalar", operand, shape.ToString());
 }
 
+Status ExpectOperandIs(const Instruction& instruction, Opcode opcode) {
+  const Opcode given = instruction.operand(0)->opcode();
+  if (given == opcode) return OkStatus();
+  // done_c1
+  return OpError(instruction, "operand 0 is {}, {} needed", OpcodeText(given), OpcodeText(opcode));
+}
+
 Status ExpectOperandsAtLeast(const Instruction& instruction, int count) {
   if (instruction.operand_count() >= count) return OkStatus();
   // arity_c2
@@ -93,6 +100,14 @@ Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view w
   return OkStatus();
 }
 
+Status ExpectOneDimension(const Instruction& instruction, const IntList& dimensions, int operands) {
+  // one_dimension_c1
+  if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
+  for (int k = 0; k < operands; ++k)
+    VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimensions[0], instruction.operand(k)->shape()));
+  return OkStatus();
+}
+
 Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape) {
   if (count == static_cast<size_t>(shape.rank())) return OkStatus();
   // dimension_c3
@@ -138,28 +153,20 @@ Status ExpectStated(const Instruction& instruction, const Shape& expected) {
 Shape ScalarOf(const Shape& shape) { return Shape(shape.element_type()); }
 
 Shape WithElementType(const Shape& shape, ElementType type) {
-  Shape result = shape;
+  Shape result = shape.WithoutLayout();
   result.set_element_type(type);
-  result.set_layout(std::nullopt);
   return result;
 }
 
-void AppendDimension(const Shape& from, int i, std::vector<int64_t>& sizes, std::vector<bool>& dynamic) {
-  sizes.push_back(from.dimension(i));
-  dynamic.push_back(from.is_dynamic_dimension(i));
-}
-
-Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<bool>& dynamic) {
-  Shape shape(type, std::move(sizes));
-  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
-  return shape;
+void AddFlags(Shape& shape, const Shape& other, int begin, int end) {
+  for (int i = begin; i < (end < 0 ? shape.rank() : end); ++i) {
+    if (other.is_dynamic_dimension(i)) shape.set_dynamic_dimension(i, true);
+  }
 }
 
 Shape WithFlagsOf(Shape shape, const Shape& other) {
   if (!SameDimensions(shape, other) || shape.tuple_elements().size() != other.tuple_elements().size()) return shape;
-  for (int i = 0; i < shape.rank(); ++i) {
-    if (other.is_dynamic_dimension(i)) shape.set_dynamic_dimension(i, true);
-  }
+  AddFlags(shape, other);
   for (size_t k = 0; k < shape.tuple_elements().size(); ++k) {
     Shape& element = shape.mutable_tuple_elements()[k];
     element = WithFlagsOf(std::move(element), other.tuple_elements()[k]);
@@ -168,8 +175,7 @@ Shape WithFlagsOf(Shape shape, const Shape& other) {
 }
 
 Shape WithFlagsOfOperands(const Instruction& instruction, int count) {
-  Shape shape = instruction.operand(0)->shape();
-  shape.set_layout(std::nullopt);
+  Shape shape = instruction.operand(0)->shape().WithoutLayout();
   for (int k = 1; k < count; ++k) {
     const Shape& other = instruction.operand(k)->shape();
     if (SameDimensions(shape, other)) shape = WithFlagsOf(std::move(shape), other);
@@ -196,10 +202,7 @@ Shape Collate(std::vector<Shape> shapes) {
 std::vector<Shape> OperandShapes(const Instruction& instruction, int from, int count) {
   const int end = count < 0 ? instruction.operand_count() : from + count;
   std::vector<Shape> shapes;
-  for (int i = from; i < end; ++i) {
-    shapes.push_back(instruction.operand(i)->shape());
-    shapes.back().set_layout(std::nullopt);
-  }
+  for (int i = from; i < end; ++i) shapes.push_back(instruction.operand(i)->shape().WithoutLayout());
   return shapes;
 }
 

@@ -24,6 +24,7 @@ Status ExpectArray(const Instruction& instruction, int operand);
 Status ExpectAllArrays(const Instruction& instruction);
 Status ExpectToken(const Instruction& instruction, int operand);
 Status ExpectScalar(const Instruction& instruction, int operand);
+Status ExpectOperandIs(const Instruction& instruction, Opcode opcode);
 Status ExpectOperandsAtLeast(const Instruction& instruction, int count);
 Status ExpectCalled(const Instruction& instruction, int count);
 // The stated shape is an array (and not what an absent shape leaves behind).
@@ -37,6 +38,8 @@ Status ExpectDimension(const Instruction& instruction, std::string_view what, in
 // Each in range, none twice.
 Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what,
                               std::span<const int64_t> dimensions, const Shape& shape);
+// One dimension, which the first `operands` have.
+Status ExpectOneDimension(const Instruction& instruction, const IntList& dimensions, int operands = 1);
 // One entry per dimension of the shape.
 Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape);
 // The computation takes these parameters, dynamic where they are, and, if given, returns this result but for the flags.
@@ -47,8 +50,8 @@ Status ExpectStated(const Instruction& instruction, const Shape& expected);
 
 Shape ScalarOf(const Shape& shape);
 Shape WithElementType(const Shape& shape, ElementType type);
-// Appends `from`'s dimension i, dynamic flag included.
-void AppendDimension(const Shape& from, int i, std::vector<int64_t>& sizes, std::vector<bool>& dynamic);
+// Dimensions `begin` to `end` (-1: all others) become dynamic where they are in `other`.
+void AddFlags(Shape& shape, const Shape& other, int begin = 0, int end = -1);
 // `shape` with the dimensions dynamic that are in either of two shapes; as it is where their dimensions differ.
 Shape WithFlagsOf(Shape shape, const Shape& other);
 // Operand 0, dynamic where any of the first `count` operands of its dimensions is: such arrays share their live sizes.
@@ -58,7 +61,6 @@ Shape WithFlagsOfOperands(const Instruction& instruction, int count);
 Shape StatedOr(const Instruction& instruction, Shape least, Shape all);
 // Nothing that is dynamic in `given` is static in `stated`, of equal dimensions: live sizes are never lost unseen.
 bool KeepsFlags(const Shape& given, const Shape& stated);
-Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<bool>& dynamic);
 // One shape, or a tuple of them if there are several.
 Shape Collate(std::vector<Shape> shapes);
 // The operands' shapes [from, from + count).

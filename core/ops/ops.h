@@ -12,9 +12,6 @@ namespace VXLA_NAMESPACE {
 // value and limit; Unsupported for unbounded dimensions. Layouts do not count, and results carry none.
 Result<Shape> InferShape(const Instruction& instruction);
 
-// Whether the text may leave the shape out (reference: XLA's parser).
-bool ShapeCanBeInferred(Opcode opcode);
-
 // One body per row; a missing one is a linker error that names it.
 #define VXLA_ROW(Name, ...) Result<Shape> Infer##Name(const Instruction& instruction);
 // The order of these includes matters.

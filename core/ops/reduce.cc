@@ -8,15 +8,13 @@ Result<Shape> InferReduce(const Instruction& instruction) {
   const Shape first = WithFlagsOfOperands(instruction, n);
   const IntList& dimensions = instruction.dimensions();
   VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "dimensions", dimensions, first));  // reduce_c4, reduce_c5
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic, own_dynamic;
+  Shape reduced(own.element_type()), least = reduced;
   for (int i = 0; i < first.rank(); ++i) {
     if (Contains(dimensions, i)) continue;
-    AppendDimension(first, i, sizes, dynamic);  // reduce_c7
-    own_dynamic.push_back(own.is_dynamic_dimension(i));
+    reduced.AddDimension(first, i);  // reduce_c7
+    least.AddDimension(own, i);
   }
-  return InferReduced(instruction, MakeShape(own.element_type(), sizes, dynamic),
-                      MakeShape(own.element_type(), sizes, own_dynamic));
+  return InferReduced(instruction, reduced, least);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -6,17 +6,15 @@ namespace {
 // What lies at one position of the dimension: all other sizes; the dimension itself is gone, or of size 1 where `rank`
 // keeps it.
 Shape SliceOf(const Shape& array, int64_t dimension, int rank) {
-  std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
+  Shape slice(array.element_type());
   for (int i = 0; i < array.rank(); ++i) {
     if (i != dimension) {
-      AppendDimension(array, i, sizes, dynamic);
+      slice.AddDimension(array, i);
     } else if (rank == array.rank()) {
-      sizes.push_back(1);
-      dynamic.push_back(false);
+      slice.AddDimension(1);
     }
   }
-  return MakeShape(array.element_type(), std::move(sizes), dynamic);
+  return slice;
 }
 
 bool IsSliceOf(const Shape& slice, const Shape& array, int64_t dimension) {
@@ -55,10 +53,6 @@ Status CheckSequence(const Instruction& instruction, const Sequence& sequence, c
     }
   }
   return OkStatus();
-}
-
-std::vector<Shape> Parts(const Shape& shape) {
-  return shape.IsTuple() ? shape.tuple_elements() : std::vector<Shape>{shape};
 }
 
 // The computation's parameters are dynamic where what they are given is: slices of the inputs, the carries.
@@ -117,11 +111,8 @@ Result<Shape> InferScan(const Instruction& instruction) {
                    instruction.operand_count() - 1);
   }
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  if (a.dimensions.size() != 1) {  // one_dimension_c1
-    return OpError(instruction, "{} dimensions, 1 needed", a.dimensions.size());
-  }
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction, a.dimensions));
   const int64_t dimension = a.dimensions[0];
-  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimension, instruction.operand(0)->shape()));
   const size_t carries = static_cast<size_t>(a.num_carries);
   const Computation& step = *instruction.called(0);
   const int64_t steps = instruction.operand(0)->shape().dimension(dimension);

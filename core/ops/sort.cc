@@ -7,11 +7,8 @@ Result<Shape> InferSort(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
   VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 1));  // sort_c1
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  const IntList& dimensions = instruction.attributes<SortAttributes>().dimensions;
-  // one_dimension_c1
-  if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
   VXLA_RETURN_IF_ERROR(
-      ExpectDimension(instruction, "dimension", dimensions[0], instruction.operand(0)->shape()));  // sort_c4
+      ExpectOneDimension(instruction, instruction.attributes<SortAttributes>().dimensions));  // sort_c4
   std::vector<Shape> parameters;
   for (int k = 0; k < instruction.operand_count(); ++k) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // sort_c3
@@ -38,7 +35,7 @@ Result<Shape> InferTopK(const Instruction& instruction) {
     return OpError(instruction, "operand 0 is of {}, a type with an order needed",
                    ElementTypeName(shape.element_type()));
   }
-  Shape values = WithElementType(shape, shape.element_type());
+  Shape values = shape.WithoutLayout();
   values.set_dimension(last, k);
   values.set_dynamic_dimension(last, false);  // k of those that live
   return Shape::Tuple({values, WithElementType(values, ElementType::kS32)});

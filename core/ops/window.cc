@@ -61,7 +61,7 @@ Result<Shape> InferSelectAndScatter(const Instruction& instruction) {
   const Shape pred(ElementType::kPred);
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), two, &pred));    // select_and_scatter_c9
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(1), two, &two[0]));  // select_and_scatter_c10
-  return WithElementType(operand, operand.element_type());
+  return operand.WithoutLayout();
 }
 
 }  // namespace VXLA_NAMESPACE

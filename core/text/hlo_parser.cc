@@ -378,7 +378,7 @@ Result<Instruction*> HloParser::TakeElement(Instruction* tuple) {
 
 Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   const bool has_shape = draft.shape.has_value();
-  if (!has_shape && !ShapeCanBeInferred(draft.opcode)) {
+  if (!has_shape && Has(draft.opcode, Trait::kStatesShape)) {
     return InvalidArgument("{}: the shape must be stated", OpcodeText(draft.opcode)).At(draft.location);
   }
   auto instruction =

@@ -56,7 +56,7 @@ group_c2: x=f32[2] => f32[2] all-reduce(x), replica_groups={{0,1},{1}}, to_apply
 ! all-reduce: replica_groups name 1 twice
 group_c3: x=f32[2] => f32[4] all-gather(x), replica_groups={{0,1},{2}}, dimensions={0}
 ! all-gather: replica_groups of 2 and 1 members
-collective_dimension_c1: x=f32[2] => f32[4] all-gather(x), replica_groups={}, dimensions={0,0}
+one_dimension_c1: x=f32[2] => f32[4] all-gather(x), replica_groups={}, dimensions={0,0}
 ! all-gather: 2 dimensions, 1 needed
 all_gather_c1: x=f32[2,3] => f32[4,4] all-gather(x), replica_groups={}, dimensions={0}
 ! all-gather: f32[2,3] cannot become f32[4,4] along dimension 0

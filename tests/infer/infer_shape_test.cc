@@ -84,10 +84,10 @@ TEST(InferShapeTest, BoundedDynamicDimensionsPropagate) {
 
 TEST(InferShapeTest, StatedShapesAreNeededWhereTheTextMustStateThem) {
   int inferable = 0;
-  for (Opcode opcode : AllOpcodes()) inferable += ShapeCanBeInferred(opcode) ? 1 : 0;
+  for (Opcode opcode : AllOpcodes()) inferable += Has(opcode, Trait::kStatesShape) ? 0 : 1;
   EXPECT_GE(inferable, 85);
   for (Opcode opcode : {Opcode::kReshape, Opcode::kConvert, Opcode::kIota, Opcode::kSlice, Opcode::kParameter}) {
-    EXPECT_FALSE(ShapeCanBeInferred(opcode)) << OpcodeText(opcode);
+    EXPECT_TRUE(Has(opcode, Trait::kStatesShape)) << OpcodeText(opcode);
   }
 }
 

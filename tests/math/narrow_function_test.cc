@@ -133,7 +133,7 @@ TEST(NarrowFunctionTest, VariantsAreThoseOfTheOpcodes) {
     std::ranges::replace(text, '_', '-');
     const auto opcode = ParseOpcode(text);
     if (opcode) {
-      EXPECT_EQ(HasF16Variant(*opcode), f.f16 != nullptr) << f.name;
+      EXPECT_EQ(Has(*opcode, Trait::kF16Variant), f.f16 != nullptr) << f.name;
     }
   }
 }

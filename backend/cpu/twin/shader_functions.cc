@@ -80,7 +80,7 @@ Table MakeTable() {
       ROW(clamp_pred)
       ROW(add_wide_f32) ROW(multiply_wide_f32)
       FLOATS(multiply_pair) FLOATS(multiply_into_pair)
-      // Those of HasF16Variant.
+      // Those of Trait::kF16Variant.
       ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16)
       ROW(sinh_f16)
       ROW(cosh_f16) ROW(asinh_f16) ROW(acosh_f16) ROW(sine_f16) ROW(cosine_f16) ROW(tan_f16) ROW(acos_f16) ROW(atan_f16)
@@ -304,8 +304,8 @@ Result<std::vector<ShaderCall>> ShaderCallsOf(const Instruction& instruction) {
   const ElementType type = instruction.operand(0)->shape().element_type();
   std::string name(OpcodeText(opcode));
   for (char& c : name) c = c == '-' ? '_' : c;
-  const bool width = IsNarrowInteger(type) && HasWidthVariant(opcode);
-  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode),
+  const bool width = IsNarrowInteger(type) && Has(opcode, Trait::kWidthVariant);
+  const bool f16 = type == ElementType::kF16 && Has(opcode, Trait::kF16Variant),
              odd = IsNarrowFloat(type) && HasOddVariant(opcode);
   const std::string_view suffix = f16 ? "f16" : (odd ? "f32_odd" : ShaderSuffix(type));
   VXLA_RETURN_IF_ERROR(

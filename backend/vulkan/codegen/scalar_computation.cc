@@ -195,7 +195,7 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
       break;
   }
   VXLA_CHECK(IsElementwise(opcode), "not an elementwise operation: " + std::string(OpcodeText(opcode)));
-  if (IsNarrowInteger(type) && HasWidthVariant(opcode)) {
+  if (IsNarrowInteger(type) && Has(opcode, Trait::kWidthVariant)) {
     return NarrowedValue(result, {fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type),
                                               fmt::join(operands, ", "), BitWidth(type))});
   }
@@ -205,7 +205,7 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
                                   MadeBy::kMultiply,
                                   {factors.begin(), factors.end()}});
   }
-  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode),
+  const bool f16 = type == ElementType::kF16 && Has(opcode, Trait::kF16Variant),
              odd = IsNarrowFloat(type) && HasOddVariant(opcode);
   Expression call = {Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands)};
   if (!f16 && !odd && CarrierSuffix(type) == "f32") {

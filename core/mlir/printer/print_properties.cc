@@ -262,8 +262,7 @@ Result<std::string> TextOf(const Instruction& instruction, const CustomCallAttri
     out += config.starts_with('"') ? config : QuoteMlir(config);
   }
   if (a.operand_layout_constraints) {
-    const std::vector<Shape>& results =
-        instruction.shape().IsTuple() ? instruction.shape().tuple_elements() : std::vector<Shape>{instruction.shape()};
+    const std::vector<Shape> results = Parts(instruction.shape());
     const std::string operands = LayoutsText("operand_layouts", *a.operand_layout_constraints);
     const std::string given = LayoutsText("result_layouts", results);
     if (!operands.empty() && !given.empty()) out += operands + given;

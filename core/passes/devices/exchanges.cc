@@ -80,8 +80,8 @@ RaggedEntries EntriesFor(Expansion& make, const std::vector<std::vector<Instruct
   return {of_all(2, true), of_all(3, false), of_all(4, false)};
 }
 
-Instruction* PartAt(Expansion& make, Instruction* value, const std::vector<size_t>& path) {
-  for (const size_t i : path) value = make.Element(value, static_cast<int64_t>(i));
+Instruction* PartAt(Expansion& make, Instruction* value, const IntList& path) {
+  for (const int64_t i : path) value = make.Element(value, i);
   return value;
 }
 
@@ -90,7 +90,7 @@ std::vector<Instruction*> StartsOf(Expansion& make, Instruction* tuple) {
   std::vector<Instruction*> starts;
   bool alike = true;
   for (size_t d = 0; d < tuple->shape().tuple_elements().size(); ++d) {
-    starts.push_back(PartAt(make, tuple, {d}));
+    starts.push_back(make.Element(tuple, static_cast<int64_t>(d)));
     alike &= starts[d]->shape() == starts[0]->shape();
   }
   if (alike) return starts;

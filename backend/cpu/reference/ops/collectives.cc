@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend/cpu/reference/reducer_fold.h"
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/ops/data_movement.h"
+#include "backend/cpu/reference/reducer_fold.h"
 #include "core/devices/permute_slices.h"
 #include "core/sizes/live_sizes.h"
 
@@ -377,9 +377,9 @@ Result<std::optional<Literal>> Exchange(EvalContext& context, const Instruction&
   return state->link.Permute(instruction, state->device, std::move(given).ToLiteral());
 }
 
-const Value& PartOf(const Value& value, const std::vector<size_t>& path) {
+const Value& PartOf(const Value& value, const IntList& path) {
   const Value* part = &value;
-  for (const size_t i : path) part = &part->elements()[i];
+  for (const int64_t i : path) part = &part->elements()[i];
   return *part;
 }
 
