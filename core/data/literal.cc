@@ -70,9 +70,8 @@ void Literal::CheckStorage(const Shape& shape, size_t bytes) {
 }
 
 void Literal::CheckCount(const Shape& shape, size_t bytes, size_t values) {
-  CheckStorage(shape, bytes);
-  VXLA_CHECK(static_cast<int64_t>(values) == shape.ElementCount(),
-             fmt::format("{} values for the {} elements of {}", values, shape.ElementCount(), shape.ToString()));
+  const Status status = CheckValues(shape, static_cast<int>(bytes), static_cast<int64_t>(values));
+  VXLA_CHECK(status.ok(), status.message());
 }
 
 size_t Literal::OffsetOf(int64_t i) const {

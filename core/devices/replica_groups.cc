@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <unordered_set>
+
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -32,37 +33,20 @@ struct Ids {
   const char* what;
 };
 Ids IdsOf(GroupMode mode, const DeviceGrid& grid) {
-  switch (mode) {
-    case GroupMode::kCrossPartition:
-      return {grid.partitions, "partition"};
-    case GroupMode::kFlattenedIds:
-      return {grid.count(), "device"};
-    default:
-      return {grid.replicas, "replica"};
-  }
+  if (mode == GroupMode::kCrossPartition) return {grid.partitions, "partition"};
+  if (mode == GroupMode::kFlattenedIds) return {grid.count(), "device"};
+  return {grid.replicas, "replica"};
 }
 
 int64_t IdOf(GroupMode mode, const DeviceGrid& grid, int64_t device) {
-  switch (mode) {
-    case GroupMode::kCrossPartition:
-      return grid.partition(device);
-    case GroupMode::kFlattenedIds:
-      return device;
-    default:
-      return grid.replica(device);
-  }
+  if (mode == GroupMode::kCrossPartition) return grid.partition(device);
+  return mode == GroupMode::kFlattenedIds ? device : grid.replica(device);
 }
 
 // The device that an id stands for in the group of `device`; of a replica with all its partitions one of them.
 int64_t DeviceOf(GroupMode mode, const DeviceGrid& grid, int64_t device, int64_t id) {
-  switch (mode) {
-    case GroupMode::kCrossPartition:
-      return grid.device(grid.replica(device), id);
-    case GroupMode::kFlattenedIds:
-      return id;
-    default:
-      return grid.device(id, grid.partition(device));
-  }
+  if (mode == GroupMode::kCrossPartition) return grid.device(grid.replica(device), id);
+  return mode == GroupMode::kFlattenedIds ? id : grid.device(id, grid.partition(device));
 }
 
 // The devices that a group of ids stands for, as `device` sees it.
@@ -166,7 +150,7 @@ Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, 
   const IntList* own = nullptr;
   for (const IntList& group : groups) {
     for (int64_t id : group) VXLA_RETURN_IF_ERROR(CheckId(instruction, "replica_groups", id, ids));
-    if (std::ranges::find(group, mine) != group.end()) own = &group;
+    if (Contains(group, mine)) own = &group;
   }
   if (own != nullptr) return DevicesOf(instruction, mode, grid, device, *own);
   if (instruction.opcode() == Opcode::kCollectiveBroadcast) return IntList();

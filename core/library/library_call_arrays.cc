@@ -29,8 +29,7 @@ Status LibraryCallReader::ReadApproxTopK() {
   call_.dimension = Integer("reduction_dim").value_or(first.rank() - 1);
   if (call_.dimension < 0 || call_.dimension >= first.rank())
     return Wrong("reduction_dim is {} of {}", call_.dimension, first.ToString());
-  const std::vector<Shape> results =
-      instruction_.shape().IsTuple() ? instruction_.shape().tuple_elements() : std::vector{instruction_.shape()};
+  const std::vector<Shape> results = Parts(instruction_.shape());
   if (static_cast<int>(results.size()) != count) return Wrong("{} results of {} arrays", results.size(), count);
   for (int k = 0; k < count; ++k) {
     IntList sizes = SizesOfOperand(0);

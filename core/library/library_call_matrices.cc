@@ -12,7 +12,7 @@ Status LibraryCallReader::ReadMatrices() {
   VXLA_RETURN_IF_ERROR(ExpectMatrices(vectors_first ? 3 : 0, false));
   const Shape& a = Operand(vectors_first ? 3 : 0);
   type_ = a.element_type();
-  real_ = IsComplex(type_) ? RealPart(type_) : type_;
+  real_ = RealPart(type_);
   rows_ = a.dimension(a.rank() - 2), columns_ = a.dimension(a.rank() - 1), least_ = std::min(rows_, columns_);
   batch_.assign(a.dimensions().begin(), a.dimensions().end() - 2);
   VXLA_RETURN_IF_ERROR(CheckLayouts());
@@ -42,19 +42,16 @@ Status LibraryCallReader::ReadMatrices() {
 }
 
 Status LibraryCallReader::ReadSolve() {
-  VXLA_ASSIGN_OR_RETURN(const char uplo, Letter("uplo", "LU"));
-  call_.lower = uplo == 'L';
+  VXLA_RETURN_IF_ERROR(Choose("uplo", "LU", 'L', call_.lower));
   VXLA_RETURN_IF_ERROR(ExpectMatrices(0, true));
   if (call_.routine == LibraryRoutine::kCholesky) {
     VXLA_RETURN_IF_ERROR(ExpectOperands(1));
     return ExpectResults({{type_, {rows_, rows_}}, {ElementType::kS32, {}}});
   }
   VXLA_RETURN_IF_ERROR(ExpectOperands(2));
-  VXLA_ASSIGN_OR_RETURN(const char side, Letter("side", "LR"));
-  VXLA_ASSIGN_OR_RETURN(const char diagonal, Letter("diag", "UN"));
+  VXLA_RETURN_IF_ERROR(Choose("side", "LR", 'L', call_.left_side));
+  VXLA_RETURN_IF_ERROR(Choose("diag", "UN", 'U', call_.unit_diagonal));
   VXLA_ASSIGN_OR_RETURN(const char transpose, Letter("trans_x", "NTC"));
-  call_.left_side = side == 'L';
-  call_.unit_diagonal = diagonal == 'U';
   call_.transpose = transpose == 'N'   ? TransposeKind::kNoTranspose
                     : transpose == 'T' ? TransposeKind::kTranspose
                                        : TransposeKind::kAdjoint;
@@ -116,19 +113,16 @@ Status LibraryCallReader::ReadEigh() {
   VXLA_RETURN_IF_ERROR(ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(ExpectMatrices(0, true));
   if (call_.lapack) {
-    VXLA_ASSIGN_OR_RETURN(const char mode, Letter("mode", "NV"));
-    VXLA_ASSIGN_OR_RETURN(const char uplo, Letter("uplo", "LU"));
-    call_.vectors = mode == 'V';
-    call_.lower = uplo == 'L';
+    VXLA_RETURN_IF_ERROR(Choose("mode", "NV", 'V', call_.vectors));
+    VXLA_RETURN_IF_ERROR(Choose("uplo", "LU", 'L', call_.lower));
     return ExpectResults({{type_, {rows_, rows_}}, {real_, {rows_}}, {ElementType::kS32, {}}});
   }
-  // "lower,sort,sweeps,tolerance"; the last two are the algorithm's own affair.
+  // "lower,sort,sweeps,tolerance"; the last two are the algorithm's own affair, and values are always sorted.
   std::string flags = config_;
   std::erase_if(flags, [](char c) { return c == '"' || c == ' '; });
   if (flags.size() < 3 || flags[1] != ',')
     return Wrong("backend_config {} is not \"lower,sort,sweeps,tolerance\"", config_.empty() ? "(none)" : config_);
   call_.lower = flags[0] != '0';
-  call_.sorted = flags[2] != '0';
   return ExpectResults({{type_, {rows_, rows_}}, {real_, {rows_}}});
 }
 
@@ -168,23 +162,20 @@ Status LibraryCallReader::ReadGeneral() {
   }
   std::vector<Leaf> values(IsComplex(type_) ? 1 : 2, Leaf{type_, {n}}), leaves;
   if (call_.routine == LibraryRoutine::kEig) {
-    VXLA_ASSIGN_OR_RETURN(const char left, Letter("compute_left", "NV"));
-    VXLA_ASSIGN_OR_RETURN(const char right, Letter("compute_right", "NV"));
-    call_.left_vectors = left == 'V';
-    call_.vectors = right == 'V';
+    VXLA_RETURN_IF_ERROR(Choose("compute_left", "NV", 'V', call_.left_vectors));
+    VXLA_RETURN_IF_ERROR(Choose("compute_right", "NV", 'V', call_.vectors));
     const ElementType complex = real_ == ElementType::kF64 ? ElementType::kC128 : ElementType::kC64;
     leaves = values;
     leaves.insert(leaves.end(), {{complex, {n, n}}, {complex, {n, n}}, {ElementType::kS32, {}}});
     return ExpectResults(leaves);
   }
-  VXLA_ASSIGN_OR_RETURN(const char mode, Letter("mode", "NV"));
+  VXLA_RETURN_IF_ERROR(Choose("mode", "NV", 'V', call_.vectors));
   VXLA_ASSIGN_OR_RETURN(const char sort, Letter("sort", "NS"));
   if (sort == 'S') {
     return Unsupported("custom-call {}: {}: eigenvalues in an order of the caller's choice (sort = 83)",
                        instruction_.name(), name_)
         .At(instruction_.location());
   }
-  call_.vectors = mode == 'V';
   leaves = {{type_, {n, n}}, {type_, {n, n}}};
   leaves.insert(leaves.end(), values.begin(), values.end());
   leaves.insert(leaves.end(), {{ElementType::kS32, {}}, {ElementType::kS32, {}}});
@@ -195,8 +186,7 @@ Status LibraryCallReader::ReadTridiagonal() {
   if (call_.routine == LibraryRoutine::kTridiagonal) {
     VXLA_RETURN_IF_ERROR(ExpectOperands(1));
     VXLA_RETURN_IF_ERROR(ExpectMatrices(0, true));
-    VXLA_ASSIGN_OR_RETURN(const char uplo, Letter("uplo", "LU"));
-    call_.lower = uplo == 'L';
+    VXLA_RETURN_IF_ERROR(Choose("uplo", "LU", 'L', call_.lower));
     const int64_t beside = std::max<int64_t>(rows_ - 1, 0);
     return ExpectResults(
         {{type_, {rows_, rows_}}, {real_, {rows_}}, {real_, {beside}}, {type_, {beside}}, {ElementType::kS32, {}}});

@@ -8,16 +8,8 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 ElementType TypeOfLetter(char letter) {
-  switch (letter) {
-    case 's':
-      return ElementType::kF32;
-    case 'd':
-      return ElementType::kF64;
-    case 'c':
-      return ElementType::kC64;
-    default:
-      return ElementType::kC128;
-  }
+  if (letter == 's' || letter == 'd') return letter == 's' ? ElementType::kF32 : ElementType::kF64;
+  return letter == 'c' ? ElementType::kC64 : ElementType::kC128;
 }
 
 // Where the value of a name begins in a backend_config; npos: nowhere.
@@ -54,6 +46,12 @@ Result<char> LibraryCallReader::Letter(std::string_view name, std::string_view c
   if (*value <= 0 || *value > 127 || choices.find(static_cast<char>(*value)) == std::string_view::npos)
     return Wrong("{} is {}, one of \"{}\" expected", name, *value, choices);
   return static_cast<char>(*value);
+}
+
+Status LibraryCallReader::Choose(std::string_view name, std::string_view choices, char letter, bool& is) const {
+  VXLA_ASSIGN_OR_RETURN(const char given, Letter(name, choices));
+  is = given == letter;
+  return OkStatus();
 }
 
 // {name = 76 : ui8, ...} or {"name": 76, ...}

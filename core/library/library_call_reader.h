@@ -37,6 +37,8 @@ class LibraryCallReader {
   }
   // What backend_config gives a name: one of the letters that LAPACK would take as an argument; an integer; a flag.
   Result<char> Letter(std::string_view name, std::string_view choices) const;
+  // Whether it is this one of them.
+  Status Choose(std::string_view name, std::string_view choices, char letter, bool& is) const;
   std::optional<int64_t> Integer(std::string_view name) const;
   std::optional<bool> Flag(std::string_view name) const;
 

@@ -47,7 +47,6 @@ struct LibraryCall {
   bool left_side = true, unit_diagonal = false;
   bool adjoint = false;  // of Q
   TransposeKind transpose = TransposeKind::kNoTranspose;
-  bool sorted = true;                                              // eigenvalues ascending
   bool vectors = true, left_vectors = false, all_columns = false;  // what is computed besides values; U and V square
   int64_t low = 1, high = 0;                                       // rows that gehrd reduces, from 1
   int64_t dimension = 0;                                           // along which ApproxTopK selects

@@ -125,14 +125,10 @@ class Finder {
         return of(0);
       case Opcode::kConvert:
         return Converted(*value.operand(0), type, of(0));
-      case Opcode::kAbs: {
-        Range range = of(0);
-        if (range) range->negative = false;
-        return range ? Fitted(type, *range) : range;
-      }
+      case Opcode::kAbs:
       case Opcode::kNegate: {
         Range range = of(0);
-        if (range) range->negative = true;
+        if (range) range->negative = value.opcode() == Opcode::kNegate;
         return range ? Fitted(type, *range) : range;
       }
       case Opcode::kMaximum:

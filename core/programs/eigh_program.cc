@@ -18,11 +18,10 @@ std::vector<XlaOp> RotateBothSides(XlaOp a, XlaOp vectors, XlaOp round) {
   const int64_t n = sizes[1];
   const XlaOp partner = Apart(PartnersIn(round, n));
   const XlaOp i = Indices(b, {n}, 0);
-  const auto real_part = [](XlaOp x) { return IsComplex(TypeOf(x)) ? Real(x) : x; };
   // Both of a pair read the same element, so that their rotations are each other's bit by bit.
   const XlaOp pivot = TakeEntries(a, Min(i, partner), Max(i, partner));
   const Rotations fresh =
-      RotationsOf(pivot, real_part(TakeEntries(a, i, i)), real_part(TakeEntries(a, partner, partner)), partner);
+      RotationsOf(pivot, RealOf(TakeEntries(a, i, i)), RealOf(TakeEntries(a, partner, partner)), partner);
   const Rotations by{Apart(fresh.own), Apart(fresh.other), Apart(fresh.diagonal)};
   // A value of its own: the rows' sums read each of its elements twice.
   const XlaOp half = Apart(RotatedColumns(a, by, partner));
@@ -80,8 +79,7 @@ EighParts EighProgram(XlaOp a, bool lower) {
   const std::vector<XlaOp> done =
       LoopWhile(builder, kMostSweeps, {scaled, identity, IsUnfinished(scaled)}, unfinished, sweep);
   const XlaOp index = Indices(builder, {n}, 0);
-  XlaOp values = TakeEntries(done[0], index, index);
-  if (IsComplex(type)) values = Real(values);
+  const XlaOp values = RealOf(TakeEntries(done[0], index, index));
   const XlaOp sorted =
       Sort({Mul(values, Repeated(scale, n)), Indices(builder, {batch, n}, 1)}, InOrder(RealPart(type), false), 1, true);
   const XlaOp is_number = Eq(scale, scale), finite = BroadcastInDim(is_number, sizes, {0});

@@ -220,13 +220,7 @@ std::vector<XlaOp> TopOf(XlaOp row, const TopKAttributes& how, int64_t most) {
   const int64_t n = Sizes(row)[1], parts = CeilDivide(n, most);
   XlaBuilder* const b = row.builder();
   if (2 * parts * how.k > n) {
-    XlaBuilder comparator("order");
-    const XlaOp x = Parameter(&comparator, 0, Shape(TypeOf(row))), y = Parameter(&comparator, 1, Shape(TypeOf(row)));
-    Parameter(&comparator, 2, Shape(kS64));
-    Parameter(&comparator, 3, Shape(kS64));
-    const Result<XlaComputation> order = comparator.Build(how.largest ? GtTotalOrder(x, y) : LtTotalOrder(x, y));
-    VXLA_CHECK(order.ok(), order.status().message());
-    const XlaOp sorted = Sort({row, Iota(b, Shape(kS64, {1, n}), 1)}, *order, 1, true);
+    const XlaOp sorted = Sort({row, Iota(b, Shape(kS64, {1, n}), 1)}, InOrder(TypeOf(row), how.largest, kS64), 1, true);
     const auto first = [&](int64_t k) { return SliceInDim(GetTupleElement(sorted, k), 0, how.k, 1, 1); };
     return {first(0), ConvertElementType(first(1), kS32)};
   }
@@ -242,12 +236,6 @@ std::vector<XlaOp> TopOf(XlaOp row, const TopKAttributes& how, int64_t most) {
   return {GetTupleElement(best, 0), TakeElements(ConcatInDim(b, positions, 1), GetTupleElement(best, 1))};
 }
 
-int64_t Stacks(const Shape& shape, int kept) {
-  int64_t stacks = 1;
-  for (int d = 0; d < shape.rank() - kept; ++d) stacks *= shape.dimension(d);
-  return stacks;
-}
-
 }  // namespace
 
 std::shared_ptr<const Module> SmallerProgramOf(const Instruction& instruction, int64_t most) {
@@ -257,7 +245,7 @@ std::shared_ptr<const Module> SmallerProgramOf(const Instruction& instruction, i
   switch (instruction.opcode()) {
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve: {
-      if (Stacks(shape, 2) != 1 || shape.dimension(shape.rank() - 1) < 2) return nullptr;
+      if (Sizes(program.Stacked(0, 2))[0] != 1 || shape.dimension(shape.rank() - 1) < 2) return nullptr;
       // Narrow floats round once.
       const ElementType type = shape.element_type(), carried = IsNarrowFloat(type) ? kF32 : type;
       const XlaOp a = AsType(program.Stacked(0, 2), carried);
@@ -273,13 +261,13 @@ std::shared_ptr<const Module> SmallerProgramOf(const Instruction& instruction, i
       const int lengths = static_cast<int>(how.fft_length.size());
       const bool longest = std::ranges::all_of(how.fft_length, [&](int64_t n) { return Lines::CanTransform(n, most); });
       const bool one_line = lengths == 1 && how.fft_length[0] <= most;
-      if (Stacks(shape, lengths) != 1 || one_line || !longest) return nullptr;
+      if (Sizes(program.Stacked(0, lengths))[0] != 1 || one_line || !longest) return nullptr;
       results = {Transforms(how, most).Of(program.Stacked(0, lengths))};
       break;
     }
     case Opcode::kTopK: {
       const int64_t n = shape.dimension(shape.rank() - 1);
-      if (Stacks(shape, 1) != 1 || n <= most || CeilDivide(n, most) > kMostParts) return nullptr;
+      if (Sizes(program.Stacked(0, 1))[0] != 1 || n <= most || CeilDivide(n, most) > kMostParts) return nullptr;
       results = TopOf(program.Stacked(0, 1), instruction.attributes<TopKAttributes>(), most);
       break;
     }

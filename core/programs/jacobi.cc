@@ -35,7 +35,6 @@ Rotations RotationsOf(XlaOp pivot, XlaOp mine, XlaOp other, XlaOp partner) {
   const ElementType type = TypeOf(pivot), real = RealPart(type);
   const IntList sizes = Sizes(pivot);
   const XlaOp i = Indices(b, {sizes[1]}, 0);
-  const auto real_part = [&](XlaOp x) { return IsComplex(type) ? Real(x) : x; };
   const auto all = [&](XlaOp x) { return BroadcastInDim(x, sizes, {1}); };
   const XlaOp magnitude = Abs(pivot);
   const XlaOp zero = Full(b, real, sizes, 0), one = Full(b, real, sizes, 1);
@@ -49,7 +48,7 @@ Rotations RotationsOf(XlaOp pivot, XlaOp mine, XlaOp other, XlaOp partner) {
   const XlaOp cosine = Div(one, Sqrt(Add(one, Mul(tangent, tangent))));
   const XlaOp sine = Neg(Mul(tangent, cosine));
   // The phase of the element below the diagonal in the pair's first column.
-  XlaOp phased = Mul(sine, Div(real_part(pivot), safe));
+  XlaOp phased = Mul(sine, Div(RealOf(pivot), safe));
   if (IsComplex(type)) {
     const XlaOp imaginary = Mul(sine, Div(Imag(pivot), safe));
     phased = Complex(phased, Select(all(Lt(i, partner)), Neg(imaginary), imaginary));
@@ -61,12 +60,6 @@ Rotations RotationsOf(XlaOp pivot, XlaOp mine, XlaOp other, XlaOp partner) {
 XlaOp RotatedColumns(XlaOp x, const Rotations& by, XlaOp partner) {
   const int64_t rows = Sizes(x)[1];
   return Add(TimesReal(x, AlongColumns(by.own, rows)), Mul(TakeColumnsAlike(x, partner), AlongColumns(by.other, rows)));
-}
-
-XlaOp IsDiagonal(XlaBuilder* b, const IntList& sizes) { return Eq(Indices(b, sizes, 1), Indices(b, sizes, 2)); }
-
-XlaOp IdentityLike(XlaBuilder* b, ElementType type, const IntList& sizes) {
-  return Select(IsDiagonal(b, sizes), Full(b, type, sizes, 1), Full(b, type, sizes, 0));
 }
 
 XlaOp ScaleOf(XlaOp a) {

@@ -25,9 +25,6 @@ struct Rotations {
 Rotations RotationsOf(XlaOp pivot, XlaOp mine, XlaOp other, XlaOp partner);
 XlaOp RotatedColumns(XlaOp x, const Rotations& by, XlaOp partner);
 
-XlaOp IsDiagonal(XlaBuilder* b, const IntList& sizes);
-XlaOp IdentityLike(XlaBuilder* b, ElementType type, const IntList& sizes);
-
 // What makes the largest of each matrix's magnitudes 1, [batch]: 1 of zeros, NaN of what is not finite.
 XlaOp ScaleOf(XlaOp a);
 

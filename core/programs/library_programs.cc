@@ -14,21 +14,19 @@ namespace VXLA_NAMESPACE::matrix_ops {
 
 namespace {
 
-Result<std::shared_ptr<const Module>> CholeskyDefinition(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> CholeskyDefinition(const LibraryCall& call, ProgramBuilder& program) {
   const XlaOp a = program.Stacked(0, 2);
   const IntList sizes = Sizes(a);
   const int64_t n = sizes[1];
   XlaBuilder* const b = program.get();
-  if (instruction.operand(0)->shape().ElementCount() == 0)
+  if (program.instruction().operand(0)->shape().ElementCount() == 0)
     return program.Build({a, Full(b, ElementType::kS32, {sizes[0]}, 0)});
   const XlaOp factor = Cholesky(a, call.lower);
   const XlaOp r = Indices(b, sizes, 1), c = Indices(b, sizes, 2);
   // LAPACK leaves the other triangle as it is, and tells the first pivot that was not positive.
   const XlaOp result = Select(call.lower ? Ge(r, c) : Le(r, c), factor, a);
   const XlaOp index = Indices(b, {n}, 0);
-  XlaOp diagonal = TakeEntries(factor, index, index);
-  if (IsComplex(TypeOf(diagonal))) diagonal = Real(diagonal);
+  const XlaOp diagonal = RealOf(TakeEntries(factor, index, index));
   const XlaOp positive = Gt(diagonal, Full(b, TypeOf(diagonal), Sizes(diagonal), 0));
   const XlaOp number = Add(Indices(b, Sizes(diagonal), 1), Int(b, 1));
   const XlaOp none = Full(b, ElementType::kS32, Sizes(number), n + 1);
@@ -53,8 +51,8 @@ XlaComputation Alone(const Computation& computation) {
   return XlaComputation(std::move(module));
 }
 
-Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& call, ProgramBuilder& program) {
+  const Instruction& instruction = program.instruction();
   const int count = instruction.operand_count() / 2;
   std::vector<XlaOp> keys, values;
   for (int k = 0; k < count; ++k) keys.push_back(program.operand(k));
@@ -82,10 +80,9 @@ XlaOp Scaled(const LibraryCall& call, XlaOp values, XlaOp scales, ElementType ty
 }
 
 // XLA's own expansions: a block's scale takes its largest magnitude to the type's largest power of two.
-Result<std::shared_ptr<const Module>> BlockScalesDefinition(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> BlockScalesDefinition(const LibraryCall& call, ProgramBuilder& program) {
   const XlaOp a = program.operand(0);
-  const Shape& stated = instruction.shape();
+  const Shape& stated = program.instruction().shape();
   if (call.routine == LibraryRoutine::kBlockDequantize)
     return program.Build({Scaled(call, a, program.operand(1), stated.element_type())});
   if (call.routine == LibraryRoutine::kBlockQuantize) {
@@ -103,7 +100,7 @@ Result<std::shared_ptr<const Module>> BlockScalesDefinition(const LibraryCall& c
     return program.Build({ConvertElementType(Div(a, Scaled(call, one, scale, type)), values.element_type()), scale});
   }
   const ElementType type = stated.element_type();
-  const int count = instruction.operand_count();
+  const int count = program.instruction().operand_count();
   const XlaOp left = Scaled(call, a, program.operand(2), type);
   const XlaOp right = count > 3 ? Scaled(call, program.operand(1), program.operand(3), type)
                                 : ConvertElementType(program.operand(1), type);
@@ -122,15 +119,14 @@ Result<std::shared_ptr<const Module>> LuOf(const LibraryCall& call, ProgramBuild
   return program.Build({parts.lu, parts.pivots, parts.permutation});
 }
 
-Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, ProgramBuilder& program) {
   const XlaOp a = program.Stacked(0, 2);
   const IntList sizes = Sizes(a);
   const SvdParts parts = SvdProgram(a, call.all_columns, call.vectors);
   if (call.vectors) return program.Build({a, parts.values, parts.u, Adjoint(parts.v), parts.info});
   // Nobody reads the vectors, whose sizes are those of a call that gives them: with all columns or without.
   const auto unread = [&](size_t k) {
-    const Shape& shape = instruction.shape().tuple_elements().at(k);
+    const Shape& shape = program.instruction().shape().tuple_elements().at(k);
     return Full(program.get(), TypeOf(a),
                 {sizes[0], shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)}, 0);
   };
@@ -138,9 +134,9 @@ Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instr
 }
 
 // c Q is (Q^H c^H)^H.
-Result<std::shared_ptr<const Module>> ReflectOf(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> ReflectOf(const LibraryCall& call, ProgramBuilder& program) {
   const XlaOp reflectors = program.Stacked(0, 2), taus = program.Stacked(1, 1), c = program.Stacked(2, 2);
+  const Instruction& instruction = program.instruction();
   const bool nothing = instruction.shape().ElementCount() == 0 || instruction.operand(0)->shape().ElementCount() == 0;
   if (nothing) return program.Build({c});
   if (call.left_side) return program.Build({ReflectProgram(reflectors, taus, c, call.adjoint)});
@@ -150,79 +146,63 @@ Result<std::shared_ptr<const Module>> ReflectOf(const LibraryCall& call, const I
 }  // namespace
 
 Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program("library_call", instruction);
+  const Shape& shape = instruction.shape();
   switch (call.routine) {
     case LibraryRoutine::kCholesky:
-      return CholeskyDefinition(call, instruction);
-    case LibraryRoutine::kTriangularSolve: {
-      ProgramBuilder program("library_call", instruction);
+      return CholeskyDefinition(call, program);
+    case LibraryRoutine::kTriangularSolve:
       return program.Finish(TriangularSolve(program.operand(0), program.operand(1), call.left_side, call.lower,
                                             call.unit_diagonal, call.transpose));
-    }
     case LibraryRoutine::kTopK: {
-      ProgramBuilder program("library_call", instruction);
-      const Shape& values = instruction.shape().tuple_elements()[0];
+      const Shape& values = shape.tuple_elements()[0];
       return program.Finish(TopK(program.operand(0), values.dimension(values.rank() - 1)));
     }
     case LibraryRoutine::kApproxTopK:
-      return ApproxTopKDefinition(call, instruction);
+      return ApproxTopKDefinition(call, program);
     case LibraryRoutine::kBlockQuantize:
     case LibraryRoutine::kBlockDequantize:
     case LibraryRoutine::kBlockScaledDot:
-      return BlockScalesDefinition(call, instruction);
+      return BlockScalesDefinition(call, program);
     case LibraryRoutine::kSparseProduct:
-      return SparseProductProgram(instruction);
-    case LibraryRoutine::kIdentity: {
-      ProgramBuilder program("library_call", instruction);
+      return SparseProductProgram(program);
+    case LibraryRoutine::kIdentity:
       return program.Finish(Copy(program.operand(0)));
-    }
-    case LibraryRoutine::kZeros: {
-      ProgramBuilder program("library_call", instruction);
-      const Shape& shape = instruction.shape();
+    case LibraryRoutine::kZeros:
       return program.Finish(
           Full(program.get(), shape.element_type(), IntList(shape.dimensions().begin(), shape.dimensions().end()), 0));
-    }
     default:
       return std::shared_ptr<const Module>();
   }
 }
 
 Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const Instruction& instruction) {
-  if (call.routine == LibraryRoutine::kReflect) return ReflectOf(call, instruction);
+  ProgramBuilder program("library_call", instruction);
+  if (call.routine == LibraryRoutine::kReflect) return ReflectOf(call, program);
   // Nothing to compute: the host fills in what an empty matrix has.
   if (instruction.operand(0)->shape().ElementCount() == 0) return std::shared_ptr<const Module>();
   switch (call.routine) {
-    case LibraryRoutine::kLu: {
-      ProgramBuilder program("library_call", instruction);
+    case LibraryRoutine::kLu:
       return LuOf(call, program);
-    }
     case LibraryRoutine::kQr: {
-      ProgramBuilder program("library_call", instruction);
       const QrParts parts = QrProgram(program.Stacked(0, 2));
       return program.Build({parts.qr, parts.taus});
     }
-    case LibraryRoutine::kHouseholderProduct: {
-      ProgramBuilder program("library_call", instruction);
+    case LibraryRoutine::kHouseholderProduct:
       return program.Build({HouseholderProgram(program.Stacked(0, 2), program.Stacked(1, 1))});
-    }
     case LibraryRoutine::kEigh: {
-      ProgramBuilder program("library_call", instruction);
       const EighParts parts = EighProgram(program.Stacked(0, 2), call.lower);
       if (call.lapack) return program.Build({parts.vectors, parts.values, parts.info});
       return program.Build({parts.vectors, parts.values});
     }
     case LibraryRoutine::kSvd:
-      return SvdOf(call, instruction);
-    case LibraryRoutine::kTridiagonalSolve: {
-      ProgramBuilder program("library_call", instruction);
-      const TridiagonalSolution s = TridiagonalSolveProgram(program.Stacked(0, 1), program.Stacked(1, 1),
-                                                            program.Stacked(2, 1), program.Stacked(3, 2));
-      return program.Build({s.lower, s.diagonal, s.upper, s.x, s.info});
-    }
+      return SvdOf(call, program);
+    case LibraryRoutine::kTridiagonalSolve:
     case LibraryRoutine::kPerturbedSolve: {
-      ProgramBuilder program("library_call", instruction);
-      return program.Build({TridiagonalSolveProgram(program.Stacked(0, 1), program.Stacked(1, 1), program.Stacked(2, 1),
-                                                    program.Stacked(3, 2), /*perturbed=*/true)
-                                .x});
+      const bool perturbed = call.routine == LibraryRoutine::kPerturbedSolve;
+      const TridiagonalSolution s = TridiagonalSolveProgram(program.Stacked(0, 1), program.Stacked(1, 1),
+                                                            program.Stacked(2, 1), program.Stacked(3, 2), perturbed);
+      return perturbed ? program.Build({s.x}) : program.Build({s.lower, s.diagonal, s.upper, s.x, s.info});
     }
     default:
       return std::shared_ptr<const Module>();

@@ -19,6 +19,7 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
 Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const Instruction& instruction);
 
 // A sparse matrix times a vector or a matrix, which DefinitionOf gives (sparse_program.cc).
-Result<std::shared_ptr<const Module>> SparseProductProgram(const Instruction& instruction);
+class ProgramBuilder;
+Result<std::shared_ptr<const Module>> SparseProductProgram(ProgramBuilder& program);
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -45,6 +45,7 @@ IntList Sizes(XlaOp x) { return {x.shape().dimensions().begin(), x.shape().dimen
 ElementType TypeOf(XlaOp x) { return x.shape().element_type(); }
 
 XlaOp Conjugate(XlaOp x) { return IsComplex(TypeOf(x)) ? Complex(Real(x), Neg(Imag(x))) : x; }
+XlaOp RealOf(XlaOp x) { return IsComplex(TypeOf(x)) ? Real(x) : x; }
 XlaOp SquareOf(XlaOp x) {
   if (!IsComplex(TypeOf(x))) return Mul(x, x);
   return Add(Mul(Real(x), Real(x)), Mul(Imag(x), Imag(x)));
@@ -145,6 +146,12 @@ XlaOp VectorsCutTo(XlaOp vectors, int64_t length) {
   return Sizes(vectors)[1] == length ? vectors : SliceInDim(vectors, 0, length, 1, 1);
 }
 
+XlaOp IsDiagonal(XlaBuilder* b, const IntList& sizes) { return Eq(Indices(b, sizes, 1), Indices(b, sizes, 2)); }
+
+XlaOp IdentityLike(XlaBuilder* b, ElementType type, const IntList& sizes) {
+  return Select(IsDiagonal(b, sizes), Full(b, type, sizes, 1), Full(b, type, sizes, 0));
+}
+
 namespace {
 
 XlaOp Dot3(XlaOp a, XlaOp b, int64_t contracted) {
@@ -212,11 +219,11 @@ std::vector<XlaOp> CountedLoop(XlaBuilder* b, int64_t rounds, const std::vector<
   return LoopWhile(b, rounds, initial, nullptr, body);
 }
 
-XlaComputation InOrder(ElementType type, bool descending) {
+XlaComputation InOrder(ElementType type, bool descending, ElementType with) {
   XlaBuilder b(descending ? "descending" : "ascending");
   const XlaOp x = Parameter(&b, 0, Shape(type), "x"), y = Parameter(&b, 1, Shape(type), "y");
-  Parameter(&b, 2, Shape(ElementType::kS32), "i");
-  Parameter(&b, 3, Shape(ElementType::kS32), "j");
+  Parameter(&b, 2, Shape(with), "i");
+  Parameter(&b, 3, Shape(with), "j");
   return *b.Build(descending ? GtTotalOrder(x, y) : LtTotalOrder(x, y));
 }
 

@@ -20,6 +20,7 @@ IntList Sizes(XlaOp x);
 ElementType TypeOf(XlaOp x);
 
 XlaOp Conjugate(XlaOp x);  // of real numbers: themselves
+XlaOp RealOf(XlaOp x);     // likewise
 XlaOp SquareOf(XlaOp x);   // |x|^2, real
 XlaOp AsType(XlaOp x, ElementType type);
 // A real or complex array and a real one of its sizes, part by part.
@@ -63,6 +64,9 @@ XlaOp CutTo(XlaOp matrices, int64_t rows, int64_t columns);
 XlaOp VectorsPaddedTo(XlaOp vectors, int64_t length);
 XlaOp VectorsCutTo(XlaOp vectors, int64_t length);
 
+XlaOp IsDiagonal(XlaBuilder* b, const IntList& sizes);
+XlaOp IdentityLike(XlaBuilder* b, ElementType type, const IntList& sizes);
+
 XlaOp Product(XlaOp a, XlaOp b);         // a b
 XlaOp AdjointProduct(XlaOp a, XlaOp b);  // a^H b
 XlaOp Adjoint(XlaOp a);
@@ -88,7 +92,7 @@ std::vector<XlaOp> LoopWhile(XlaBuilder* b, int64_t rounds, const std::vector<Xl
 
 // Columns of a panel: one for small matrices, where a product is worth less than the panels' columns.
 inline int64_t PanelWidth(int64_t least) { return least <= 48 ? least : least < 1024 ? 32 : 64; }
-// Sorts values, which come first, and s32 with them.
-XlaComputation InOrder(ElementType type, bool descending);
+// Sorts values, which come first, and integers with them.
+XlaComputation InOrder(ElementType type, bool descending, ElementType with = ElementType::kS32);
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

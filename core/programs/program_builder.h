@@ -17,14 +17,11 @@ class ProgramBuilder {
   ProgramBuilder(std::string name, const Instruction& instruction)
       : builder_(std::move(name)), instruction_(instruction) {
     for (int k = 0; k < instruction.operand_count(); ++k)
-      operands_.push_back(Parameter(&builder_, k, WithoutLayout(instruction.operand(k)->shape())));
-  }
-  static Shape WithoutLayout(const Shape& shape) {
-    if (!shape.IsArray()) return shape;
-    return Shape(shape.element_type(), IntList(shape.dimensions().begin(), shape.dimensions().end()));
+      operands_.push_back(Parameter(&builder_, k, instruction.operand(k)->shape().WithoutLayout()));
   }
 
   XlaBuilder* get() { return &builder_; }
+  const Instruction& instruction() const { return instruction_; }
   XlaOp operand(int k) const { return operands_[k]; }
 
   // [batch, ...] with all dimensions before the last `kept` as one.

@@ -22,7 +22,7 @@ Reflector ReflectorOf(XlaOp alpha, XlaOp below, XlaOp counts) {
   const ElementType type = TypeOf(alpha), real = RealPart(type);
   const IntList vector = Sizes(alpha);
   const XlaOp zero = Full(b, real, vector, 0), one = Full(b, real, vector, 1);
-  const XlaOp re = IsComplex(type) ? Real(alpha) : alpha, im = IsComplex(type) ? Imag(alpha) : zero;
+  const XlaOp re = RealOf(alpha), im = IsComplex(type) ? Imag(alpha) : zero;
   // Divided by their largest magnitude numbers do not overflow when they are squared.
   const XlaOp magnitudes = IsComplex(type) ? Max(Abs(Real(below)), Abs(Imag(below))) : Abs(below);
   const XlaOp largest = Max(MaxOver(magnitudes, {1}), Max(Abs(re), Abs(im)));
@@ -90,7 +90,7 @@ XlaOp BlockFactor(XlaOp v, XlaOp taus) {
   const int64_t batch = Sizes(v)[0], width = Sizes(v)[2];
   const IntList square{batch, width, width};
   const XlaOp tau_rows = AlongRows(taus, width), zeros = Full(b, TypeOf(v), square, 0);
-  const XlaOp diagonal = Eq(Indices(b, square, 1), Indices(b, square, 2));
+  const XlaOp diagonal = IsDiagonal(b, square);
   // The solve reads what is above the diagonal only, and has ones on it.
   const XlaOp matrix = Mul(tau_rows, AdjointProduct(v, v));
   return TriangularSolve(matrix, Select(diagonal, tau_rows, zeros), true, false, true, TransposeKind::kNoTranspose);
@@ -143,11 +143,7 @@ XlaOp ReflectProgram(XlaOp reflectors, XlaOp taus, XlaOp c, bool adjoint) {
 // The ones and zeros that a block reaches are still those of the identity.
 XlaOp HouseholderProgram(XlaOp reflectors, XlaOp taus) {
   XlaBuilder* const b = reflectors.builder();
-  const IntList sizes = Sizes(reflectors);
-  const ElementType type = TypeOf(reflectors);
-  const XlaOp identity =
-      Select(Eq(Indices(b, sizes, 1), Indices(b, sizes, 2)), Full(b, type, sizes, 1), Full(b, type, sizes, 0));
-  return ReflectProgram(reflectors, taus, identity, false);
+  return ReflectProgram(reflectors, taus, IdentityLike(b, TypeOf(reflectors), Sizes(reflectors)), false);
 }
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -30,16 +30,16 @@ XlaOp RowsOfValues(XlaOp starts, int64_t count) {
 }  // namespace
 
 // Values behind the last row's end are in no row; a scatter drops what would go outside.
-Result<std::shared_ptr<const Module>> SparseProductProgram(const Instruction& instruction) {
-  ProgramBuilder program("library_call", instruction);
+Result<std::shared_ptr<const Module>> SparseProductProgram(ProgramBuilder& program) {
   XlaBuilder* const b = program.get();
   const XlaOp values = program.operand(0), columns = program.operand(2), dense = program.operand(3);
   const int64_t count = Sizes(values)[0];
   const ElementType type = TypeOf(values);
-  const IntList result(instruction.shape().dimensions().begin(), instruction.shape().dimensions().end());
+  const Shape& stated = program.instruction().shape();
+  const IntList result(stated.dimensions().begin(), stated.dimensions().end());
   const XlaOp zeros = Full(b, type, result, 0);
   IntList slice = Sizes(dense), products = slice;
-  if (count == 0 || slice[0] == 0 || instruction.shape().ElementCount() == 0) return program.Build({zeros});
+  if (count == 0 || slice[0] == 0 || stated.ElementCount() == 0) return program.Build({zeros});
   slice[0] = 1;
   products[0] = count;
   GatherDimensionNumbers gathered;

@@ -2,7 +2,7 @@
 // tridiagonal_solve_perturbed): a loop down the rows, which carries the row at hand, and one back up.
 #include <limits>
 
-#include "core/programs/matrix_ops.h"
+#include "core/programs/jacobi.h"
 #include "core/programs/matrix_programs.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {
@@ -68,14 +68,12 @@ struct Elimination {
   // pivot.
   XlaOp Growth(XlaOp d_first, XlaOp u_first, const std::vector<XlaOp>& left) const {
     XlaBuilder* const builder = d_first.builder();
-    const bool single = real == ElementType::kF32;
-    const double unit = single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
     const XlaOp least = Full(builder, real, {batch}, Least());
     XlaOp largest = Max(Max(Abs(d_first), Abs(u_first)), Abs(left[8]));
     const XlaOp counted = Lt(Indices(builder, {batch, n}, 1), Spread(Int(builder, n - 2), {batch, n}));
     for (const XlaOp part : {left[4], left[5], left[6]})
       largest = Max(largest, MaxOver(Select(counted, Abs(part), Full(builder, real, {batch, n}, 0)), {1}));
-    return Max(least, Mul(largest, Full(builder, real, {batch}, unit)));
+    return Max(least, Mul(largest, Full(builder, real, {batch}, RoundingOf(real))));
   }
   double Least() const {
     return real == ElementType::kF32 ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
@@ -88,7 +86,7 @@ struct Elimination {
     const XlaOp row = Sub(Sub(given, below), second);
     XlaOp pivot = ElementOf(v[1], k);
     if (perturbed) {
-      const XlaOp sign = IsComplex(type) ? Real(pivot) : pivot, nothing = Full(at, real, {batch}, 0);
+      const XlaOp sign = RealOf(pivot), nothing = Full(at, real, {batch}, 0);
       const XlaOp limit =
           Min(Mul(MaxOver(Abs(row), {1}), Full(at, real, {batch}, Least())), Full(at, real, {batch}, 1));
       const XlaOp more = Max(v[7], limit), signed_more = Select(Lt(sign, nothing), Neg(more), more);
@@ -109,7 +107,7 @@ TridiagonalSolution TridiagonalSolveProgram(XlaOp lower, XlaOp diagonal, XlaOp u
   XlaBuilder* const builder = b.builder();
   const IntList sizes = Sizes(b);
   const ElementType type = TypeOf(b);
-  const Elimination rows{sizes[0], sizes[1], sizes[2], type, IsComplex(type) ? RealPart(type) : type, perturbed};
+  const Elimination rows{sizes[0], sizes[1], sizes[2], type, RealPart(type), perturbed};
   const int64_t batch = rows.batch, n = rows.n;
   const auto down = [=](XlaBuilder* at, XlaOp k, const std::vector<XlaOp>& v) { return rows.Down(at, k, v); };
   const auto up = [=](XlaBuilder* at, XlaOp step, const std::vector<XlaOp>& v) { return rows.Up(at, step, v); };

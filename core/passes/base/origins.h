@@ -32,6 +32,12 @@ class Origins {
 
 // The number of leaves of a shape.
 int LeafCount(const Shape& shape);
+// The part that an index path of nested tuples names, which is there, and the first of its leaves.
+struct TuplePart {
+  const Shape* shape = nullptr;
+  int first_leaf = 0;
+};
+TuplePart PartAt(const Shape& shape, const IntList& index);
 // Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not
 // free.
 bool IsSameBytes(const Instruction& instruction);
