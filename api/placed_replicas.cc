@@ -29,34 +29,24 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
     const int most = options.queues > 0 ? options.queues : kMostQueues;
     return emulate.queues ? std::max<int64_t>(1, most - 1) : std::min<int64_t>(facts.compute_queues(), most);
   };
+  const auto add = [&](std::string device, std::optional<DeviceFacts> facts) {
+    places.devices.push_back(std::move(device));
+    places.queues.push_back(facts ? queues(*facts) : 1);
+    places.facts.push_back(std::move(facts));
+  };
   if (list.size() == 1 && IsAllDevices(list[0])) {
-    std::vector<PlacementFacts> physical;
-    std::vector<std::string> names;
-    std::vector<DeviceFacts> running;
-    for (size_t i = 0; i < known.size(); ++i) {
-      if (known[i].compile_only) continue;
-      names.push_back(fmt::format("vulkan:{}", i));
-      running.push_back(known[i]);
-      physical.push_back({queues(known[i]), 1});
+    for (size_t i = 0; i < known.size() && std::ssize(places.devices) < devices; ++i) {
+      if (!known[i].compile_only) add(fmt::format("vulkan:{}", i), known[i]);
     }
-    if (physical.empty()) return DeviceFailure("--devices all: no device of this machine runs programs");
-    const Seating placement = SpreadDevices(devices, physical);
-    for (const LogicalPlace& place : placement.places) {
-      places.devices.push_back(names[place.physical]);
-      places.queues.push_back(physical[place.physical].queues);
-      places.facts.emplace_back(running[place.physical]);
+    if (places.devices.empty()) return DeviceFailure("--devices all: no device of this machine runs programs");
+  } else {
+    for (const std::string& text : list) {
+      const std::string device = DeviceOfPlace(text);
+      const Result<int> index = IsCpu(text) ? Result<int>(-1) : vulkan::ChooseDevice(known, device);
+      add(device, index.ok() && *index >= 0 ? std::optional(known[*index]) : std::nullopt);
     }
-    places.place_of = placement.place_of;
-    return places;
   }
-  for (const std::string& text : list) {
-    places.devices.push_back(DeviceOfPlace(text));
-    const Result<int> index = IsCpu(text) ? Result<int>(-1) : vulkan::ChooseDevice(known, places.devices.back());
-    places.facts.emplace_back();
-    if (index.ok() && *index >= 0) places.facts.back() = known[*index];
-    places.queues.push_back(places.facts.back() ? queues(*places.facts.back()) : 1);
-  }
-  places.place_of = PlaceDevices(devices, std::ssize(list));
+  places.place_of = PlaceDevices(devices, std::ssize(places.devices));
   return places;
 }
 

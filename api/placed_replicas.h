@@ -20,8 +20,8 @@ namespace VXLA_NAMESPACE {
 // DeviceOptions::device of a place: a bare number is that of "vulkan:N".
 std::string DeviceOfPlace(const std::string& text);
 
-// The places of a run, as SpreadDevices finds them, and their names: "all" stands for every physical device of this
-// machine that runs programs, as one logical device with its queues each; else they are what the list says.
+// The places of a run and their names: "all" stands for every physical device of this machine that runs programs; else
+// they are what the list says.
 struct PlaceList {
   std::vector<std::string> devices;               // DeviceOptions::device
   std::vector<int64_t> queues;                    // that compute
@@ -40,10 +40,10 @@ struct PlaceChoices {
 struct JobMembership {
   ProcessGroup* group = nullptr;  // it outlives what is compiled
   JobWaits waits;
-  DeviceOptions options;                   // options.device: this process's place
-  std::shared_ptr<Device> device = {};     // that one, opened already; null: not
-  std::optional<IntList> process_of = {};  // of each device, a rank; nothing: PlaceDevices
-  std::vector<std::string> names = {};     // of the ranks, for messages; empty: "rank N"
+  DeviceOptions options;                    // options.device: this process's place
+  std::shared_ptr<Device> device = {};      // that one, opened already; null: not
+  std::optional<IntList> process_of = {};   // of each device, a rank; nothing: PlaceDevices
+  std::vector<std::string> names = {};      // of the ranks, for messages; empty: "rank N"
   MemberOrder order = MemberOrder::kPairs;  // as all processes say; kInARow: each of them has the reference
 
   Result<std::shared_ptr<Device>> Open() const;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "core/ceil_divide.h"
-
 namespace VXLA_NAMESPACE {
 
 IntList PlaceDevices(int64_t devices, int64_t places) {
@@ -24,28 +22,6 @@ IntList QueuesOf(const IntList& place_of, std::span<const int64_t> queues) {
     queue_of.push_back(seated[p]++ % std::max<int64_t>(1, queues[p]));
   }
   return queue_of;
-}
-
-Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical) {
-  Seating placement;
-  const IntList on = PlaceDevices(devices, std::ssize(physical));
-  std::vector<int64_t> queues;
-  for (int64_t p = 0; p < std::ssize(physical); ++p) {
-    const int64_t count = std::ranges::count(on, p);
-    if (count == 0) continue;
-    const PlacementFacts& facts = physical[p];
-    const int64_t each = std::max<int64_t>(1, facts.queues);
-    // As many logical devices as it takes for each to have a queue of its own.
-    const int64_t logical = std::clamp<int64_t>(CeilDivide(count, each), 1, std::max<int64_t>(1, facts.logical));
-    const int64_t first = std::ssize(placement.places);
-    for (int64_t l = 0; l < logical; ++l) {
-      placement.places.push_back({p, l});
-      queues.push_back(each);
-    }
-    for (const int64_t l : PlaceDevices(count, logical)) placement.place_of.push_back(first + l);
-  }
-  placement.queue_of = QueuesOf(placement.place_of, queues);
-  return placement;
 }
 
 std::vector<std::string> PlaceTitles(const DeviceGrid& grid, const IntList& place_of,

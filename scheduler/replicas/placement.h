@@ -14,25 +14,7 @@ namespace VXLA_NAMESPACE {
 // together. Places beyond the number of devices get none. Pure.
 IntList PlaceDevices(int64_t devices, int64_t places);
 
-// What placement knows of a physical device.
-struct PlacementFacts {
-  int64_t queues = 1;   // that compute
-  int64_t logical = 1;  // logical devices that may be made of it
-};
-// A logical device, which runs as one program what stands at it.
-struct LogicalPlace {
-  int64_t physical = 0, logical = 0;
-  friend bool operator==(const LogicalPlace&, const LogicalPlace&) = default;
-};
-struct Seating {
-  std::vector<LogicalPlace> places;
-  IntList place_of;  // of each device
-  IntList queue_of;  // of the place's, where the work of each device runs as far as running apart pays
-};
-// Devices over physical devices, then over the queues of one logical device, then over its further logical devices;
-// what is left shares a queue. Neighbours stand together. Pure.
-Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical);
-// The same over places that somebody else has chosen, with so many queues each.
+// By device, which of its place's queues its work runs on as far as running apart pays: in turn. queues: of each place.
 IntList QueuesOf(const IntList& place_of, std::span<const int64_t> queues);
 
 // "llvmpipe: replica 0, replica 1": a place in a report, by place that has devices. names: by place. Pure.

@@ -23,44 +23,11 @@ TEST(PlacementTest, NeighboursStandTogetherAsEvenlyAsItGoes) {
   EXPECT_EQ(PlaceDevices(64, 3).back(), 2);
 }
 
-// Software drivers: a queue each, and as many logical devices as one likes.
-TEST(PlacementTest, PhysicalDevicesComeFirst) {
-  const PlacementFacts software[] = {{1, 1}, {1, 1}};
-  const Seating four = SpreadDevices(4, software);
-  EXPECT_THAT(four.places, ElementsAre(LogicalPlace{0, 0}, LogicalPlace{1, 0}));
-  EXPECT_THAT(four.place_of, ElementsAre(0, 0, 1, 1));
-  EXPECT_THAT(four.queue_of, ElementsAre(0, 0, 0, 0));
-  EXPECT_THAT(SpreadDevices(1, software).places, ElementsAre(LogicalPlace{0, 0}));
-}
-
-TEST(PlacementTest, QueuesComeBeforeLogicalDevices) {
-  const PlacementFacts gpu[] = {{4, 3}};
-  const Seating four = SpreadDevices(4, gpu);
-  EXPECT_THAT(four.places, ElementsAre(LogicalPlace{0, 0}));
-  EXPECT_THAT(four.queue_of, ElementsAre(0, 1, 2, 3));
-  const Seating six = SpreadDevices(6, gpu);
-  EXPECT_THAT(six.places, ElementsAre(LogicalPlace{0, 0}, LogicalPlace{0, 1}));
-  EXPECT_THAT(six.place_of, ElementsAre(0, 0, 0, 1, 1, 1));
-  EXPECT_THAT(six.queue_of, ElementsAre(0, 1, 2, 0, 1, 2));
-}
-
-TEST(PlacementTest, WhatIsLeftSharesAQueue) {
-  const PlacementFacts lavapipe[] = {{1, 3}};
-  const Seating seven = SpreadDevices(7, lavapipe);
-  EXPECT_EQ(seven.places.size(), 3u);
-  EXPECT_THAT(seven.place_of, ElementsAre(0, 0, 0, 1, 1, 2, 2));
-  EXPECT_THAT(seven.queue_of, ElementsAre(0, 0, 0, 0, 0, 0, 0));
-  const PlacementFacts gpu[] = {{2, 1}};
-  EXPECT_THAT(SpreadDevices(5, gpu).queue_of, ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_EQ(SpreadDevices(64, std::vector<PlacementFacts>{{1, 1}}).places.size(), 1u);
-}
-
-TEST(PlacementTest, DifferentDevicesAreUsedByWhatTheyHave) {
-  const PlacementFacts devices[] = {{4, 2}, {1, 2}};
-  const Seating eight = SpreadDevices(8, devices);
-  EXPECT_THAT(eight.places, ElementsAre(LogicalPlace{0, 0}, LogicalPlace{1, 0}, LogicalPlace{1, 1}));
-  EXPECT_THAT(eight.place_of, ElementsAre(0, 0, 0, 0, 1, 1, 2, 2));
-  EXPECT_THAT(eight.queue_of, ElementsAre(0, 1, 2, 3, 0, 0, 0, 0));
+TEST(PlacementTest, DevicesOfAPlaceTakeItsQueuesInTurn) {
+  const int64_t two[] = {2}, one[] = {1}, several[] = {4, 1};
+  EXPECT_THAT(QueuesOf(PlaceDevices(5, 1), two), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(QueuesOf(PlaceDevices(3, 1), one), ElementsAre(0, 0, 0));
+  EXPECT_THAT(QueuesOf(PlaceDevices(8, 2), several), ElementsAre(0, 1, 2, 3, 0, 0, 0, 0));
 }
 
 TEST(PlacementTest, TextNamesEachPlacesDevices) {
