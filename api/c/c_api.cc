@@ -308,23 +308,18 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
 }
 
 VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    return CheckValidation(*device->device);
-  });
+  return CallOn(device, "device", message, [&] { return CheckValidation(*device->device); });
 }
 
 VxlaCode vxlaRegisterKernel(VxlaDevice device, const VxlaKernelInfo* info, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+  return CallOn(device, "device", message, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const VxlaKernelInfo read, ReadStruct(info, "info"));
     return RegisterKernel(device, read);
   });
 }
 
 VxlaCode vxlaRegisterFunction(VxlaDevice device, const VxlaFunctionInfo* info, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+  return CallOn(device, "device", message, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const VxlaFunctionInfo read, ReadStruct(info, "info"));
     return RegisterFunction(device, read);
   });
@@ -372,26 +367,21 @@ VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, Vx
 }
 
 VxlaCode vxlaGetExecutableEvent(VxlaExecutable executable, VxlaEvent* event, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(event, "event"));
-    *event = nullptr;
+  return CallFor(event, "event", message, [&]() -> Result<VxlaEvent> {
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    GiveEvent(executable->owner, executable->content->made(), event);
-    return OkStatus();
+    return NewHandle<VxlaEvent_T>(executable->owner, CEvent{executable->content->made()});
   });
 }
 
 VxlaCode vxlaDescribeProgress(VxlaExecutable executable, VxlaCompileProgress* progress, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+  return CallOn(executable, "executable", message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckBackground(*executable->content));
     return WriteStruct(Describe(*executable->content->compilation), progress, "progress");
   });
 }
 
 VxlaCode vxlaCancelCompile(VxlaExecutable executable, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+  return CallOn(executable, "executable", message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckBackground(*executable->content));
     executable->content->compilation->Cancel();
     return OkStatus();
@@ -424,8 +414,7 @@ void vxlaDestroyExecutable(VxlaExecutable executable) {
 
 VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescription* description,
                                 VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+  return CallOn(executable, "executable", message, [&]() -> Status {
     const CExecutable& program = *executable->content;
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> made, program.Await());
     const Plan& plan = made->plan();
@@ -465,8 +454,7 @@ VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, const VxlaC
 VxlaCode vxlaDiff(VxlaDevice device, const VxlaCompileInfo* info, uint32_t argument_count,
                   const VxlaConstBytes* arguments, VxlaMessage* report, VxlaMessage* message) {
   if (report != nullptr) *report = nullptr;
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+  return CallOn(device, "device", message, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadCompileInfo(info));
     return DiffText(device, read, {arguments, argument_count}, report);
   });

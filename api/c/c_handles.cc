@@ -30,31 +30,19 @@ const char* KindName(HandleKind kind) {
 }  // namespace
 
 VxlaCode CodeOf(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return VXLA_OK;
-    case StatusCode::kMismatch:
-      return VXLA_MISMATCH;
-    case StatusCode::kInvalidArgument:
-      return VXLA_INVALID_ARGUMENT;
-    case StatusCode::kUnsupported:
-      return VXLA_UNSUPPORTED;
-    case StatusCode::kDeviceFailure:
-      return VXLA_DEVICE_FAILURE;
-    case StatusCode::kResourceExhausted:
-      return VXLA_RESOURCE_EXHAUSTED;
-    case StatusCode::kInternal:
-      return VXLA_INTERNAL;
-    case StatusCode::kCancelled:
-      return VXLA_CANCELLED;
-    case StatusCode::kNotFound:
-      return VXLA_NOT_FOUND;
-    case StatusCode::kDeadlineExceeded:
-      return VXLA_DEADLINE_EXCEEDED;
-    case StatusCode::kAborted:
-      return VXLA_ABORTED;
-  }
-  return VXLA_INTERNAL;
+  constexpr VxlaCode kCodes[] = {VXLA_OK,
+                                 VXLA_MISMATCH,
+                                 VXLA_INVALID_ARGUMENT,
+                                 VXLA_UNSUPPORTED,
+                                 VXLA_DEVICE_FAILURE,
+                                 VXLA_RESOURCE_EXHAUSTED,
+                                 VXLA_INTERNAL,
+                                 VXLA_CANCELLED,
+                                 VXLA_NOT_FOUND,
+                                 VXLA_DEADLINE_EXCEEDED,
+                                 VXLA_ABORTED};  // in StatusCode's order
+  static_assert(std::size(kCodes) == static_cast<size_t>(StatusCode::kAborted) + 1);
+  return kCodes[static_cast<size_t>(code)];
 }
 
 Result<std::shared_ptr<Executable>> CProgram::Await() const {

@@ -205,6 +205,15 @@ VxlaCode Call(VxlaMessage* message, Function&& function) noexcept {
   return Report(Guarded(std::forward<Function>(function)), message);
 }
 
+// The same of a function that begins with a handle.
+template <typename Handle, typename Function>
+VxlaCode CallOn(Handle* handle, const char* what, VxlaMessage* message, Function&& function) noexcept {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(handle, what));
+    return function();
+  });
+}
+
 // The same of a function that gives something: `given`, which messages call `what`, is zero where it fails.
 template <typename T, typename Function>  // () -> Result<T>
 VxlaCode CallFor(T* given, const char* what, VxlaMessage* message, Function&& function) noexcept {

@@ -64,10 +64,8 @@ VxlaMemoryStatistics Describe(const Device& device) {
 using namespace vxla;  // NOLINT: this file is the C side of that namespace
 
 VxlaCode vxlaDescribeMemory(VxlaDevice device, VxlaMemoryStatistics* statistics, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    return WriteStruct(Describe(*device->device), statistics, "statistics");
-  });
+  return CallOn(device, "device", message,
+                [&] { return WriteStruct(Describe(*device->device), statistics, "statistics"); });
 }
 
 VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* data, VxlaValue* value,
@@ -105,8 +103,7 @@ VxlaCode vxlaUpload(VxlaDevice device, const VxlaUploadInfo* info, VxlaValue* va
 void vxlaDestroyValue(VxlaValue value) { DestroyHandle(value); }
 
 VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
+  return CallOn(value, "value", message, [&] {
     return WriteStruct(value->content->array.Describe(), array, "array", offsetof(VxlaArray, dynamic));
   });
 }
@@ -133,8 +130,7 @@ VxlaCode vxlaDownload(VxlaValue value, const VxlaDownloadInfo* info, VxlaEvent* 
 }
 
 VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
+  return CallOn(value, "value", message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
     const Shape& shape = value->content->array.shape;
     if (rank != shape.rank()) return InvalidArgument("rank {}: the value is a {}", rank, shape.ToString());
@@ -146,20 +142,15 @@ VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMe
 }
 
 VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
+  return CallFor(ready, "ready", message, [&]() -> Result<int32_t> {
     VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    *ready = value->content->value.IsReady() ? 1 : 0;
-    return OkStatus();
+    return value->content->value.IsReady() ? 1 : 0;
   });
 }
 
 VxlaCode vxlaGetValueEvent(VxlaValue value, VxlaEvent* event, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(event, "event"));
-    *event = nullptr;
+  return CallFor(event, "event", message, [&]() -> Result<VxlaEvent> {
     VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    GiveEvent(value->owner, value->content->value.ready(), event);
-    return OkStatus();
+    return NewHandle<VxlaEvent_T>(value->owner, CEvent{value->content->value.ready()});
   });
 }

@@ -851,8 +851,7 @@ VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, c
 }
 
 VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message) {
-  return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
+  return CallOn(recording, "recording", message, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadBindings(bindings));
     return Rebind(recording, read);
   });

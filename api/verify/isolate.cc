@@ -436,19 +436,8 @@ class Isolator {
 }  // namespace
 
 std::string_view FaultName(Fault fault) {
-  switch (fault) {
-    case Fault::kAlgorithm:
-      return "algorithm";
-    case Fault::kDriver:
-      return "driver";
-    case Fault::kOrder:
-      return "order";
-    case Fault::kOtherDevice:
-      return "other device";
-    case Fault::kNone:
-      break;
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"", "algorithm", "driver", "order", "other device"};  // in Fault's order
+  return kNames[static_cast<size_t>(fault)];
 }
 
 SmallProgram ProgramOf(const Instruction& instruction, std::span<const std::shared_ptr<const Literal>> operands) {
