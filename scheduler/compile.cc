@@ -104,10 +104,8 @@ bool IsFasterByKernel(const Plan& plan, const CopyBytes& copy, const DeviceFacts
 
 // Kernels copy where they are faster, or the device's own copies do not reach.
 Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& facts) {
-  for (auto& segment : plan.segments) {
-    auto* gpu = std::get_if<GpuCommands>(&segment);
-    if (gpu == nullptr) continue;
-    for (GpuCommand& command : gpu->commands) {
+  for (GpuCommands& gpu : Only<GpuCommands>(plan.segments)) {
+    for (GpuCommand& command : gpu.commands) {
       const auto* copy = std::get_if<CopyBytes>(&command);
       if (copy == nullptr || !(IsOutOfReach(plan, *copy, facts) || IsFasterByKernel(plan, *copy, facts))) continue;
       const std::string name = "copy to " + plan.buffers[copy->target.buffer].name;
@@ -124,7 +122,7 @@ Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const Dev
                             const PlanOptions& options) {
   AssignQueues(graph, facts);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
-  VXLA_RETURN_IF_ERROR(AssignDonations(graph));
+  AssignDonations(graph);
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
   PartitionSegments(graph, facts);
   VXLA_RETURN_IF_ERROR(CopyByKernels(graph.plan, lowering, facts));

@@ -57,9 +57,7 @@ Status BundleBuilder::Add(const Executable& executable, Device& device, bool gen
   variant.made_for = device.facts();
   variant.plan = executable.plan();
   // The device that loads it may have one queue: what stands beside one another runs in its order.
-  for (Segment& segment : variant.plan.segments) {
-    if (auto* gpu = std::get_if<GpuCommands>(&segment)) gpu->queue = gpu->overlap = 0;
-  }
+  for (GpuCommands& gpu : Only<GpuCommands>(variant.plan.segments)) gpu.queue = gpu.overlap = 0;
   const auto instructions = InstructionsByPlanName(module);
   for (const PlanConstant& constant : variant.plan.constants) {
     const std::span<const std::byte> bytes =

@@ -83,20 +83,15 @@ Status UploadConstantsOf(const Bundle& bundle, const BundleVariant& variant, Exe
   return upload.Finish();
 }
 
-}  // namespace
-
-Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bundle, const LoadOptions& options) {
-  return Guarded([&] { return LoadOrThrow(bundle, options); });
-}
-
-Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byte> bytes, const LoadOptions& options) {
+Result<std::shared_ptr<Executable>> LoadOrThrow(const std::shared_ptr<ClientState>& client,
+                                                std::span<const std::byte> bytes, const LoadOptions& options) {
   const Stopwatch all;
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
-  const DeviceFacts& facts = state_->device->facts();
-  VXLA_ASSIGN_OR_RETURN(const size_t chosen, ChooseVariant(bundle, facts, state_->device->binding_modes()));
+  const DeviceFacts& facts = client->device->facts();
+  VXLA_ASSIGN_OR_RETURN(const size_t chosen, ChooseVariant(bundle, facts, client->device->binding_modes()));
   const BundleVariant& variant = bundle.variants[chosen];
   auto state = std::make_shared<ExecutableState>();
-  state->client = state_;
+  state->client = client;
   state->bundle_variant = variant.ToString();
   state->module = SignatureOf(bundle, variant.plan.name);
   state->program.plan = variant.plan;
@@ -112,7 +107,13 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   MakeContexts(*state);
   state->statistics.ms = all.Ms();
   if (options.background) MakeKernelsInBackground(state);
-  return std::shared_ptr<Executable>(new Executable(std::move(state)));
+  return std::make_shared<Executable>(std::move(state));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bundle, const LoadOptions& options) {
+  return Guarded([&] { return LoadOrThrow(state_, bundle, options); });
 }
 
 }  // namespace VXLA_NAMESPACE

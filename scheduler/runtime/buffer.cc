@@ -53,13 +53,15 @@ Status DeviceBuffer::Download(std::span<std::byte> target) const {
   return DownloadBytes(*memory_, target);
 }
 
+Status DeviceBuffer::CheckSize(size_t bytes) const {
+  if (static_cast<int64_t>(bytes) == shape_.SizeBytes()) return OkStatus();
+  return InvalidArgument("{} bytes given for a {} of {}", bytes, shape_.ToString(), shape_.SizeBytes());
+}
+
 Event DeviceBuffer::ToHost(std::span<std::byte> target) const {
   const auto hold = Hold();
   if (hold == nullptr) return Event(IsGone());
-  if (static_cast<int64_t>(target.size()) != shape_.SizeBytes()) {
-    return Event(
-        InvalidArgument("{} bytes given for a {} of {}", target.size(), shape_.ToString(), shape_.SizeBytes()));
-  }
+  if (Status status = CheckSize(target.size()); !status.ok()) return Event(std::move(status));
   return WhenReady(memory_->shared_pool(), ready(), shape_.SizeBytes(),
                    [buffer = *this, hold, target] { return buffer.Download(target); });
 }
@@ -84,10 +86,7 @@ Event DeviceBuffer::Write(std::span<const std::byte> elements) const {
   if (hold == nullptr) return Event(IsGone());
   if (shape_.IsDynamic())
     return Event(InvalidArgument("the {}: elements of known sizes alone are replaced", shape_.ToString()));
-  if (static_cast<int64_t>(elements.size()) != shape_.SizeBytes()) {
-    return Event(
-        InvalidArgument("{} bytes given for a {} of {}", elements.size(), shape_.ToString(), shape_.SizeBytes()));
-  }
+  if (Status status = CheckSize(elements.size()); !status.ok()) return Event(std::move(status));
   if (elements.empty()) return Event();
   Event written =
       WhenReady(memory_->shared_pool(), memory_->Unused(), shape_.SizeBytes(),

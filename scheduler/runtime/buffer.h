@@ -69,6 +69,7 @@ class DeviceBuffer {
 
  private:
   Status IsGone() const;
+  Status CheckSize(size_t bytes) const;
   Status Download(std::span<std::byte> target) const;
   Shape shape_;
   std::shared_ptr<DeviceMemory> memory_;

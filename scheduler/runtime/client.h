@@ -120,6 +120,7 @@ struct StaticProgram {
 // A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe. Runs go on without it.
 class Executable {
  public:
+  explicit Executable(std::shared_ptr<ExecutableState> state);
   ~Executable();
   Executable(const Executable&) = delete;
 
@@ -155,7 +156,6 @@ class Executable {
  private:
   friend class Client;
   friend class Recording;
-  explicit Executable(std::shared_ptr<ExecutableState> state);
   std::shared_ptr<ExecutableState> state_;
 };
 
@@ -207,15 +207,6 @@ class Client {
   bool AwaitCallbacks() const;
 
  private:
-  Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);
-  Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
-  static Result<std::shared_ptr<Executable>> CompileForSizes(const std::shared_ptr<ClientState>& client,
-                                                             const Module& module, const CompileOptions& options);
-  Result<std::shared_ptr<Executable>> CompileForShapes(const Module& module, const CompileOptions& options);
-  static Result<std::shared_ptr<Executable>> CompileChecked(const std::shared_ptr<ClientState>& client,
-                                                            const Module& module, const CompileOptions& options);
-  static Result<std::shared_ptr<Executable>> CompileOrThrow(const std::shared_ptr<ClientState>& client,
-                                                            const Module& module, const CompileOptions& options);
   std::shared_ptr<ClientState> state_;
 };
 

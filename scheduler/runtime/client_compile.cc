@@ -16,6 +16,8 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+using Compiled = Result<std::shared_ptr<Executable>>;
+
 // Everything but kernels and constants.
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
                                                  const CompileOptions& options, BindingMode mode) {
@@ -68,67 +70,10 @@ std::unique_ptr<Module> ModuleOfNothing(const std::string& name) {
   return nothing;
 }
 
-}  // namespace
-
-Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
-  Result<std::shared_ptr<Executable>> compiled = CompileWithoutThrowing(module, options);
-  if (compiled.status().code() != StatusCode::kInternal || !options.fusion) return compiled;
-  // An error of our own that lowering did not meet, in fusion itself or in a kernel's text: without fusion there is
-  // less to get wrong.
-  CompileOptions unfused = options;
-  unfused.fusion = false;
-  Result<std::shared_ptr<Executable>> again = CompileWithoutThrowing(module, unfused);
-  if (!again.ok()) return compiled;
-  (*again)->state_->program.plan.faults.push_back(
-      {"", compiled.status().message(), PlanFault::Remedy::kProgramUnfused});
-  return again;
-}
-
-Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module& module,
-                                                                   const CompileOptions& options) {
-  return Guarded([&]() -> Result<std::shared_ptr<Executable>> {
-    if (mlir::IsDynamicProgram(module)) return CompileForShapes(module, options);
-    return CompileChecked(state_, module, options);
-  });
-}
-
-Result<std::shared_ptr<Executable>> Client::CompileChecked(const std::shared_ptr<ClientState>& client,
-                                                           const Module& module, const CompileOptions& options) {
-  if (client->options.check_program) VXLA_RETURN_IF_ERROR(client->options.check_program(module));
-  if (HasLiveSizes(module) && !options.optimized && !options.sizes_on_device)
-    return CompileForSizes(client, module, options);
-  return CompileOrThrow(client, module, options);
-}
-
-// An executable for each choice of argument shapes.
-Result<std::shared_ptr<Executable>> Client::CompileForShapes(const Module& module, const CompileOptions& options) {
-  const auto compile = [state = state_, options](const Module& made) { return CompileChecked(state, made, options); };
-  auto state = std::make_unique<ExecutableState>();
-  state->client = state_;
-  VXLA_ASSIGN_OR_RETURN(state->sized,
-                        SizedProgram::Create(OpenSizes(mlir::DynamicProgram::Of(module), FoldOn(state_)), compile));
-  state->module = ModuleOfNothing(module.name());
-  return std::shared_ptr<Executable>(new Executable(std::move(state)));
-}
-
-// An executable for each choice of sizes that arguments come with; one for all of them where sizes change while the
-// program runs.
-Result<std::shared_ptr<Executable>> Client::CompileForSizes(const std::shared_ptr<ClientState>& client,
-                                                            const Module& module, const CompileOptions& options) {
-  const auto compile = [client, options](const Module& made) { return CompileOrThrow(client, made, options); };
-  auto sized = SizedProgram::Create(BoundedSizes(module, FoldOn(client)), compile);
-  if (sized.status().code() == StatusCode::kUnsupported) return CompileOrThrow(client, module, options);
-  VXLA_RETURN_IF_ERROR(sized.status());
-  auto state = std::make_unique<ExecutableState>();
-  state->client = client;
-  state->sized = *std::move(sized);
-  return std::shared_ptr<Executable>(new Executable(std::move(state)));
-}
-
 // Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers)
 // refuse the program or leave more of its instructions to the host.
-Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr<ClientState>& client,
-                                                           const Module& module, const CompileOptions& options) {
+Compiled CompileOrThrow(const std::shared_ptr<ClientState>& client, const Module& module,
+                        const CompileOptions& options) {
   const Stopwatch all;
   const BindingMode preferred = client->device->binding_mode();
   auto planned = PlanFor(client, module, options, preferred);
@@ -147,7 +92,65 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   MakeContexts(*state);
   state->statistics.ms = all.Ms();
-  return std::shared_ptr<Executable>(new Executable(std::move(state)));
+  return std::make_shared<Executable>(std::move(state));
+}
+
+// An executable for each choice of sizes that arguments come with; one for all of them where sizes change while the
+// program runs.
+Compiled CompileForSizes(const std::shared_ptr<ClientState>& client, const Module& module,
+                         const CompileOptions& options) {
+  const auto compile = [client, options](const Module& made) { return CompileOrThrow(client, made, options); };
+  auto sized = SizedProgram::Create(BoundedSizes(module, FoldOn(client)), compile);
+  if (sized.status().code() == StatusCode::kUnsupported) return CompileOrThrow(client, module, options);
+  VXLA_RETURN_IF_ERROR(sized.status());
+  auto state = std::make_unique<ExecutableState>();
+  state->client = client;
+  state->sized = *std::move(sized);
+  return std::make_shared<Executable>(std::move(state));
+}
+
+Compiled CompileChecked(const std::shared_ptr<ClientState>& client, const Module& module,
+                        const CompileOptions& options) {
+  if (client->options.check_program) VXLA_RETURN_IF_ERROR(client->options.check_program(module));
+  if (HasLiveSizes(module) && !options.optimized && !options.sizes_on_device)
+    return CompileForSizes(client, module, options);
+  return CompileOrThrow(client, module, options);
+}
+
+// An executable for each choice of argument shapes.
+Compiled CompileForShapes(const std::shared_ptr<ClientState>& client, const Module& module,
+                          const CompileOptions& options) {
+  const auto compile = [client, options](const Module& made) { return CompileChecked(client, made, options); };
+  auto state = std::make_unique<ExecutableState>();
+  state->client = client;
+  VXLA_ASSIGN_OR_RETURN(state->sized,
+                        SizedProgram::Create(OpenSizes(mlir::DynamicProgram::Of(module), FoldOn(client)), compile));
+  state->module = ModuleOfNothing(module.name());
+  return std::make_shared<Executable>(std::move(state));
+}
+
+Compiled CompileWithoutThrowing(const std::shared_ptr<ClientState>& client, const Module& module,
+                                const CompileOptions& options) {
+  return Guarded([&] {
+    if (mlir::IsDynamicProgram(module)) return CompileForShapes(client, module, options);
+    return CompileChecked(client, module, options);
+  });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
+  Compiled compiled = CompileWithoutThrowing(state_, module, options);
+  if (compiled.status().code() != StatusCode::kInternal || !options.fusion) return compiled;
+  // An error of our own that lowering did not meet, in fusion itself or in a kernel's text: without fusion there is
+  // less to get wrong.
+  CompileOptions unfused = options;
+  unfused.fusion = false;
+  Compiled again = CompileWithoutThrowing(state_, module, unfused);
+  if (!again.ok()) return compiled;
+  (*again)->state_->program.plan.faults.push_back(
+      {"", compiled.status().message(), PlanFault::Remedy::kProgramUnfused});
+  return again;
 }
 
 }  // namespace VXLA_NAMESPACE

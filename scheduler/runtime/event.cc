@@ -19,6 +19,12 @@ struct Event::State {
   std::shared_ptr<EventWaiter> waiter;  // not null: the moment decides
   Moment moment;
   std::vector<Callback> callbacks;  // of a promise that is not kept
+
+  void AwaitKept() {
+    if (kept) return;
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return kept.load(); });
+  }
 };
 
 Event::Event(Status status) {
@@ -66,20 +72,11 @@ Event Event::AllOf(std::span<const Event> events) {
   return all;
 }
 
-bool Event::IsReady() const {
-  if (state_ == nullptr) return true;
-  if (!state_->kept) return false;
-  if (state_->waiter == nullptr) return true;
-  const Result<bool> passed = state_->waiter->device().WaitUntil(state_->moment, {});
-  return !passed.ok() || *passed;
-}
+bool Event::IsReady() const { return IsSubmitted() && AwaitUntil({}); }
 
 Status Event::Await() const {
   if (state_ == nullptr) return OkStatus();
-  if (!state_->kept) {
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [&] { return state_->kept.load(); });
-  }
+  state_->AwaitKept();
   return state_->waiter == nullptr ? state_->status : state_->waiter->device().Wait(state_->moment);
 }
 
@@ -114,10 +111,7 @@ bool Event::IsSubmitted() const { return state_ == nullptr || state_->kept; }
 
 Result<Moment> Event::AwaitSubmission() const {
   if (state_ == nullptr) return Moment();
-  if (!state_->kept) {
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [&] { return state_->kept.load(); });
-  }
+  state_->AwaitKept();
   VXLA_RETURN_IF_ERROR(state_->status);
   return state_->moment;
 }

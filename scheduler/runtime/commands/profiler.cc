@@ -7,9 +7,7 @@
 namespace VXLA_NAMESPACE {
 
 int TimestampCount(const GpuCommands& segment) {
-  int count = 1;
-  for (const GpuCommand& command : segment.commands) count += std::holds_alternative<Dispatch>(command);
-  return count;
+  return 1 + static_cast<int>(std::ranges::distance(Only<Dispatch>(segment.commands)));
 }
 
 std::vector<StepTime> StepTimesOf(const Plan& plan) {
@@ -27,15 +25,13 @@ void AddStepTimes(const Plan& plan, const GpuCommands& segment, const SegmentTim
   VXLA_CHECK(times.shares.size() + 1 == stamps.size(), "shares of a segment's dispatches");
   const auto at = [&](size_t k) { return times.end_ms - (stamps.back() - stamps[k]) * 1e-6; };
   size_t next = 1;
-  for (const GpuCommand& command : segment.commands) {
-    const auto* dispatch = std::get_if<Dispatch>(&command);
-    if (dispatch == nullptr) continue;
-    const Step& step = plan.steps[dispatch->step];
-    StepTime& time = statistics.steps.at(dispatch->step);
-    if (dispatch->part == 0) ++time.runs;
+  for (const Dispatch& dispatch : Only<Dispatch>(segment.commands)) {
+    const Step& step = plan.steps[dispatch.step];
+    StepTime& time = statistics.steps.at(dispatch.step);
+    if (dispatch.part == 0) ++time.runs;
     time.ms += (stamps[next] - stamps[next - 1]) * 1e-6;
-    statistics.spans.push_back({static_cast<int64_t>(dispatch->step), {}, at(next - 1), at(next)});
-    const double share = times.shares[next - 1] / dispatch->parts;
+    statistics.spans.push_back({static_cast<int64_t>(dispatch.step), {}, at(next - 1), at(next)});
+    const double share = times.shares[next - 1] / dispatch.parts;
     time.flop += std::llround(share * static_cast<double>(step.flop));
     time.bytes += std::llround(share * static_cast<double>(step.MovedBytes()));
     ++next;

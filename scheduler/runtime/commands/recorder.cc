@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/host/ranges.h"
 #include "scheduler/plan/barriers.h"
 #include "scheduler/plan/work_limit.h"
 #include "scheduler/runtime/commands/profiler.h"
@@ -28,10 +29,8 @@ bool Update(std::span<const BoundBuffer> wanted, std::vector<BoundBuffer>& bound
 }
 
 bool IsIndirect(const Plan& plan, int segment) {
-  return std::ranges::any_of(std::get<GpuCommands>(plan.segments[segment]).commands, [](const GpuCommand& command) {
-    const auto* dispatch = std::get_if<Dispatch>(&command);
-    return dispatch != nullptr && dispatch->groups_at.buffer >= 0;
-  });
+  return std::ranges::any_of(Only<Dispatch>(std::get<GpuCommands>(plan.segments[segment]).commands),
+                             [](const Dispatch& dispatch) { return dispatch.groups_at.buffer >= 0; });
 }
 
 }  // namespace
@@ -114,24 +113,20 @@ bool ExecutionContext::Rebind(std::span<const BoundBuffer> parameters, std::span
   const bool parameter_moved = Update(parameters, parameters_, parameter_moved_);
   const bool result_moved = Update(results, results_, result_moved_);
   if (program_.plan.bindings == BindingMode::kAddresses) {
-    for (size_t i = 0; i < parameters_.size(); ++i) {
-      if (!parameter_moved_[i]) continue;
-      PatchArguments(program_.layout.parameter_patches[i], parameters_[i].buffer->device_address(), blocks());
-    }
-    for (size_t i = 0; i < results_.size(); ++i) {
-      if (!result_moved_[i]) continue;
-      PatchArguments(program_.layout.result_patches[i], results_[i].buffer->device_address(), blocks());
-    }
+    const auto patch = [&](const auto& patches, const std::vector<BoundBuffer>& bound, const std::vector<bool>& moved) {
+      for (size_t i = 0; i < bound.size(); ++i) {
+        if (moved[i]) PatchArguments(patches[i], bound[i].buffer->device_address(), blocks());
+      }
+    };
+    patch(program_.layout.parameter_patches, parameters_, parameter_moved_);
+    patch(program_.layout.result_patches, results_, result_moved_);
     blocks_are_stale_ |= parameter_moved || result_moved;
   }
   return parameter_moved || result_moved;
 }
 
 bool ExecutionContext::NamesMovedBuffer(const GpuCommands& segment) const {
-  const auto any = [](const std::vector<bool>& moved) {
-    return std::find(moved.begin(), moved.end(), true) != moved.end();
-  };
-  if (!any(parameter_moved_) && !any(result_moved_)) return false;
+  if (!Contains(parameter_moved_, true) && !Contains(result_moved_, true)) return false;
   const bool addresses = program_.plan.bindings == BindingMode::kAddresses;
   for (const GpuCommand& command : segment.commands) {
     if (addresses && std::holds_alternative<Dispatch>(command)) continue;

@@ -132,10 +132,8 @@ RecordingNeeds NeedsOf(const Plan& plan) {
   RecordingNeeds needs;
   if (const std::vector<int64_t> offsets = ScratchOffsets(plan); !offsets.empty())
     needs.scratch_bytes = offsets.back() + RoundUp(plan.scratch_block_bytes.back(), kBlockAlignment);
-  for (const Segment& segment : plan.segments) {
-    const auto* gpu = std::get_if<GpuCommands>(&segment);
-    if (gpu == nullptr) continue;
-    for (const GpuCommand& command : gpu->commands) {
+  for (const GpuCommands& gpu : Only<GpuCommands>(plan.segments)) {
+    for (const GpuCommand& command : gpu.commands) {
       const auto* dispatch = std::get_if<Dispatch>(&command);
       needs.indirect |= dispatch != nullptr && dispatch->groups_at.buffer >= 0;
       if (!std::holds_alternative<CopyBytes>(command)) continue;

@@ -330,16 +330,14 @@ Status Run::SubmitCommands(int segment) {
 // How much of its workgroups each dispatch ran.
 Result<std::vector<double>> Run::ReadShares(const GpuCommands& commands) {
   std::vector<double> shares;
-  for (const GpuCommand& command : commands.commands) {
-    const auto* dispatch = std::get_if<Dispatch>(&command);
-    if (dispatch == nullptr) continue;
+  for (const Dispatch& dispatch : Only<Dispatch>(commands.commands)) {
     shares.push_back(1);
-    if (dispatch->groups_at.buffer < 0) continue;
-    const BufferRange source = context_->Locate(dispatch->groups_at);
+    if (dispatch.groups_at.buffer < 0) continue;
+    const BufferRange source = context_->Locate(dispatch.groups_at);
     Literal counts(Shape(ElementType::kU32, {3}));
     VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, counts.mutable_bytes(), after_));
     for (int64_t k = 0; k < 3; ++k) {
-      const uint32_t most = plan_.steps[dispatch->step].groups[k];
+      const uint32_t most = plan_.steps[dispatch.step].groups[k];
       shares.back() *= static_cast<double>(counts.GetInt(k)) / std::max(most, 1u);
     }
   }

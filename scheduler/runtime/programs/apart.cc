@@ -6,14 +6,10 @@
 
 #include "core/host/ranges.h"
 #include "scheduler/replicas/remote_devices.h"
+#include "scheduler/runtime/executor.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double MsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // What one device did, among what all did.
 void AddStatistics(const std::string& device, const RunStatistics& own, double began_ms, RunStatistics& all) {
@@ -115,13 +111,13 @@ Status DevicesApart::RunDevices(ArgumentLists arguments, std::vector<Execution>&
   results.resize(devices);
   std::vector<RunStatistics> of_devices(devices);
   std::vector<double> began(devices);
-  const auto start = Clock::now();
+  const Stopwatch clock;
   std::atomic<int64_t> running_here = 0;
   for (int64_t device = 0; device < grid().count(); ++device) running_here += IsHere(device) ? 1 : 0;
   VXLA_RETURN_IF_ERROR(link->Run([&](int64_t device) -> Status {
     if (!IsHere(device)) return ServeElsewhere(*link, running_here, device);
     const auto d = static_cast<size_t>(device);
-    began[d] = MsSince(start);
+    began[d] = clock.Ms();
     Result<Execution> result = RunDevice(*link, device, arguments[d], of_devices[d]);
     --running_here;
     VXLA_ASSIGN_OR_RETURN(results[d], std::move(result));
@@ -132,7 +128,7 @@ Status DevicesApart::RunDevices(ArgumentLists arguments, std::vector<Execution>&
   for (size_t d = 0; d < devices; ++d)
     AddStatistics(grid().Name(static_cast<int64_t>(d)), of_devices[d], began[d], *statistics);
   std::ranges::stable_sort(statistics->spans, {}, &RunSpan::begin_ms);
-  statistics->ms = MsSince(start);
+  statistics->ms = clock.Ms();
   return OkStatus();
 }
 

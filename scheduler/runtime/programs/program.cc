@@ -1,10 +1,10 @@
 #include "scheduler/runtime/programs/program.h"
 
-#include <chrono>
 #include <map>
 #include <utility>
 
 #include "core/host/ranges.h"
+#include "scheduler/runtime/executor.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -50,17 +50,14 @@ Status Download(const Execution& execution, std::map<const DeviceMemory*, const 
 }  // namespace
 
 Result<HostResults> Program::Run(LiteralLists arguments, RunStatistics* statistics) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch all;
   VXLA_ASSIGN_OR_RETURN(const Launch launch, Execute(LentArguments(arguments), statistics));
   VXLA_RETURN_IF_ERROR(launch.Done().Await());
   HostResults results;
   std::map<const DeviceMemory*, const Literal*> known;
   for (const Execution& execution : launch.by_device)
     VXLA_RETURN_IF_ERROR(Download(execution, known, results, statistics));
-  if (statistics != nullptr) {
-    const auto took = std::chrono::steady_clock::now() - start;
-    statistics->ms = std::chrono::duration<double, std::milli>(took).count();
-  }
+  if (statistics != nullptr) statistics->ms = all.Ms();
   return results;
 }
 
