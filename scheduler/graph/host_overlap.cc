@@ -29,14 +29,10 @@ struct Node {
 class HostOverlap {
  public:
   HostOverlap(StepGraph& graph, const DeviceFacts& facts)
-      : graph_(graph), facts_(facts), close_(graph.decisions.size(), -1) {}
+      : graph_(graph), facts_(facts), places_(DecisionPlacesOf(graph)) {}
 
   bool Run() {
     const int count = static_cast<int>(graph_.operations.size());
-    for (int i = 0; i < count; ++i) {
-      if (const auto* mark = MarkAt(i); mark != nullptr && mark->kind == DecisionMark::Kind::kClose)
-        close_[mark->decision] = i;
-    }
     order_.reserve(count);
     AddBlock(0, count);
     if (std::ranges::is_sorted(order_)) return false;
@@ -61,7 +57,7 @@ class HostOverlap {
     for (int i = begin; i < end;) {
       Node node{i, i + 1, IsHost(i) ? Node::Kind::kHost : Node::Kind::kDevice, {}};
       if (const DecisionMark* mark = MarkAt(i)) {
-        node.end = close_[mark->decision] + 1;
+        node.end = places_[mark->decision].close + 1;
         node.kind = RunsAhead(node.begin, node.end) ? Node::Kind::kDevice : Node::Kind::kFence;
       }
       i = node.end;
@@ -77,16 +73,16 @@ class HostOverlap {
   }
 
   void AddFence(const Node& fence) {
-    const int decision = MarkAt(fence.begin)->decision;
-    int region = fence.begin + 1;
-    order_.push_back(fence.begin);
-    for (int i = fence.begin + 1; i < fence.end; ++i) {
-      const DecisionMark* mark = MarkAt(i);
-      if (mark == nullptr || mark->decision != decision) continue;
-      AddBlock(region, i);
-      order_.push_back(i);
-      region = i + 1;
-    }
+    const auto& [open, close, next] = places_[MarkAt(fence.begin)->decision];
+    int region = open + 1;
+    order_.push_back(open);
+    const auto add = [&](int mark) {
+      AddBlock(region, mark);
+      order_.push_back(mark);
+      region = mark + 1;
+    };
+    std::ranges::for_each(next, add);
+    add(close);
   }
 
   // Counted loops of the device's own work, which are submitted without a wait.
@@ -206,23 +202,10 @@ class HostOverlap {
 
   StepGraph& graph_;
   const DeviceFacts& facts_;
-  std::vector<int> close_;  // of each decision, the operation
+  const std::vector<DecisionPlaces> places_;
   std::vector<int> order_;
   std::unordered_map<int, int> group_of_;  // by operation
 };
-
-// By segment, whether a loop runs it again.
-std::vector<bool> InLoops(const Plan& plan) {
-  std::vector<bool> in_loop;
-  int end = 0;
-  for (const Segment& segment : plan.segments) {
-    in_loop.push_back(static_cast<int>(in_loop.size()) < end);
-    const auto* decision = std::get_if<HostDecide>(&segment);
-    if (decision != nullptr && decision->kind == HostDecide::Kind::kWhile)
-      end = std::max(end, decision->region_ends.back());
-  }
-  return in_loop;
-}
 
 // By segment, how many decisions, and ends of a decision's regions, stand before it: of two branches one runs.
 std::vector<int> DecisionsBefore(const Plan& plan) {
@@ -257,7 +240,8 @@ bool OverlapHostSteps(StepGraph& graph, const DeviceFacts& facts) {
 }
 
 void FindHostWaits(Plan& plan) {
-  const std::vector<bool> in_loop = InLoops(plan);
+  const std::vector<bool> in_loop =
+      plan.InLoops([](const HostDecide& decision) { return decision.kind == HostDecide::Kind::kWhile; });
   const std::vector<int> decisions_before = DecisionsBefore(plan);
   std::vector<std::pair<int, CommandsMemory>> device;
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/devices/replica_groups.h"
 #include "core/ir/observation.h"
@@ -20,37 +21,6 @@ bool IsLiveSizeAccess(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
   return instruction.opcode() == Opcode::kSetDimensionSize &&
          (instruction.notes().sizes_in_range || instruction.operand_count() == 1);
-}
-
-// Position of the leaf that a shape index ({1,0}) names.
-Result<int> LeafAt(const Shape& shape, const IntList& index) {
-  const Shape* at = &shape;
-  int leaf = 0;
-  for (int64_t i : index) {
-    if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_elements().size())) {
-      return InvalidArgument("input_output_alias: {{{}}} is not an index into {}", JoinInts(index), shape.ToString());
-    }
-    for (int64_t before = 0; before < i; ++before) leaf += LeafCount(at->tuple_elements()[before]);
-    at = &at->tuple_elements()[i];
-  }
-  if (at->IsTuple()) {
-    return InvalidArgument("input_output_alias: {{{}}} of {} is a tuple, not an array", JoinInts(index),
-                           shape.ToString());
-  }
-  return leaf;
-}
-
-bool IsUnevaluated(const Instruction& instruction) { return KindOf(instruction.opcode()) == OpcodeKind::kUnevaluated; }
-
-// The first instruction that no evaluator knows, here or in a computation called from here.
-const Instruction* FindUnevaluated(const Instruction& instruction) {
-  if (KindOf(instruction.opcode()) == OpcodeKind::kUnevaluated) return &instruction;
-  for (const Computation* called : instruction.called()) {
-    for (const auto& inner : called->instructions()) {
-      if (const Instruction* found = FindUnevaluated(*inner)) return found;
-    }
-  }
-  return nullptr;
 }
 
 constexpr std::string_view kLiveSizes = "its live sizes are known to the host alone";
@@ -103,13 +73,17 @@ std::string LeafName(const Instruction& instruction, int leaf) {
 }
 
 StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, const PlanOptions& options)
-    : module_(module), entry_(*module.entry()), lowering_(lowering), options_(options), unevaluated_(IsUnevaluated) {
+    : module_(module), entry_(*module.entry()), lowering_(lowering), options_(options) {
   plan_.name = module.name();
   plan_.bindings = options.bindings;
 }
 
 Result<StepGraph> StepGraphBuilder::Build() {
-  VXLA_RETURN_IF_ERROR(AddParameters());
+  for (const auto& i : EachInstruction(module_)) {
+    if (KindOf(i->opcode()) == OpcodeKind::kUnevaluated)
+      return Unsupported("{} {} cannot be run yet", OpcodeText(i->opcode()), i->name()).At(i->location());
+  }
+  AddParameters();
   AddRandomStates();
   VXLA_RETURN_IF_ERROR(AddComputation(entry_));
   VXLA_RETURN_IF_ERROR(ReadDonors());
@@ -195,10 +169,7 @@ BufferSlice StepGraphBuilder::RandomState(const Instruction& state) {
 }
 
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
-  PlanBuffer buffer;
-  buffer.name = std::move(name);
-  buffer.size_bytes = size_bytes;
-  plan_.buffers.push_back(std::move(buffer));
+  plan_.buffers.push_back({std::move(name), size_bytes, {}});
   return static_cast<int>(plan_.buffers.size()) - 1;
 }
 
@@ -213,7 +184,7 @@ void StepGraphBuilder::AddCopy(int source, int target) {
   graph_.operations.push_back(std::move(operation));
 }
 
-Status StepGraphBuilder::AddParameters() {
+void StepGraphBuilder::AddParameters() {
   for (const Instruction* parameter : entry_.parameters()) {
     first_leaf_of_parameter_.push_back(static_cast<int>(plan_.parameters.size()));
     const auto leaves = FlattenTuple(parameter->shape());
@@ -222,14 +193,9 @@ Status StepGraphBuilder::AddParameters() {
       plan_.buffers[buffer].placement = {MemorySpace::kParameter, static_cast<int>(plan_.parameters.size()), 0};
       graph_.buffer_of[{parameter, leaf}] = buffer;
       parameter_leaf_of_buffer_[buffer] = static_cast<int>(plan_.parameters.size());
-      PlanParameter entry;
-      entry.shape = *leaves[leaf];
-      entry.number = static_cast<int>(parameter->parameter_number());
-      entry.buffer = buffer;
-      plan_.parameters.push_back(std::move(entry));
+      plan_.parameters.push_back({*leaves[leaf], static_cast<int>(parameter->parameter_number()), buffer});
     }
   }
-  return OkStatus();
 }
 
 Status StepGraphBuilder::AddComputation(const Computation& computation) {
@@ -241,11 +207,6 @@ Status StepGraphBuilder::AddComputation(const Computation& computation) {
 }
 
 Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
-  if (unevaluated_.Of(instruction)) {
-    const Instruction* unknown = FindUnevaluated(instruction);
-    return Unsupported("{} {} cannot be run yet", OpcodeText(unknown->opcode()), unknown->name())
-        .At(unknown->location());
-  }
   if (instruction.opcode() == Opcode::kConstant && instruction.attributes<ConstantAttributes>().literal == nullptr) {
     return InvalidArgument("constant {}: the text leaves its value out (...), so it cannot be run", instruction.name())
         .At(instruction.location());
@@ -352,22 +313,17 @@ Status StepGraphBuilder::ReadDonors() {
   const Shape& root = entry_.root()->shape();
   graph_.donors.resize(LeafCount(root));
   for (const Aliasing& alias : module_.attributes().input_output_alias) {
-    VXLA_ASSIGN_OR_RETURN(const int leaf, LeafAt(root, alias.output_index));
-    VXLA_ASSIGN_OR_RETURN(const int parameter, ParameterLeafAt(alias.operand, alias.operand_index));
-    if (DeviceBytes(plan_.parameters[parameter].shape) == DeviceBytes(*FlattenTuple(root)[leaf])) {
-      graph_.donors[leaf] = {parameter, alias.kind == "must-alias"};
+    const TuplePart to = PartAt(root, alias.output_index);
+    if (to.shape->IsTuple()) {
+      return InvalidArgument("input_output_alias: {{{}}} of {} is a tuple, not an array", JoinInts(alias.output_index),
+                             root.ToString());
     }
+    const int parameter = first_leaf_of_parameter_[alias.operand] +
+                          PartAt(entry_.parameter(alias.operand)->shape(), alias.operand_index).first_leaf;
+    if (DeviceBytes(plan_.parameters[parameter].shape) == DeviceBytes(*to.shape))
+      graph_.donors[to.first_leaf] = {parameter, alias.kind == "must-alias"};
   }
   return OkStatus();
-}
-
-Result<int> StepGraphBuilder::ParameterLeafAt(int64_t number, const IntList& index) {
-  if (number < 0 || number >= static_cast<int64_t>(entry_.parameters().size())) {
-    return InvalidArgument("input_output_alias: parameter {} does not exist; the program has {}", number,
-                           entry_.parameters().size());
-  }
-  VXLA_ASSIGN_OR_RETURN(const int leaf, LeafAt(entry_.parameter(number)->shape(), index));
-  return first_leaf_of_parameter_[number] + leaf;
 }
 
 // A leaf whose memory something else owns gets a copy, so that the caller may keep or donate each result by itself.
@@ -382,16 +338,25 @@ void StepGraphBuilder::AddResults() {
     const bool own_donor =
         parameter != parameter_leaf_of_buffer_.end() && graph_.donors[leaf].parameter_leaf == parameter->second;
     const bool foreign = plan_.buffers[buffer].placement.space != MemorySpace::kScratch && !own_donor;
-    if (foreign || !taken.insert(buffer).second) buffer = AddResultCopy(buffer, leaf);
+    if (foreign || !taken.insert(buffer).second) {
+      const int source = std::exchange(buffer, AddBuffer(fmt::format("result {}", leaf), DeviceBytes(*leaves[leaf])));
+      AddCopy(source, buffer);
+    }
     plan_.results.push_back({*leaves[leaf], buffer});
   }
 }
 
-int StepGraphBuilder::AddResultCopy(int source, int leaf) {
-  const Shape& shape = *FlattenTuple(entry_.root()->shape())[leaf];
-  const int target = AddBuffer(fmt::format("result {}", leaf), DeviceBytes(shape));
-  AddCopy(source, target);
-  return target;
+std::vector<DecisionPlaces> DecisionPlacesOf(const StepGraph& graph) {
+  std::vector<DecisionPlaces> places(graph.decisions.size());
+  for (int i = 0; i < static_cast<int>(graph.operations.size()); ++i) {
+    const auto* mark = std::get_if<DecisionMark>(&graph.operations[i].action);
+    if (mark == nullptr) continue;
+    DecisionPlaces& at = places[mark->decision];
+    if (mark->kind == DecisionMark::Kind::kOpen) at.open = i;
+    if (mark->kind == DecisionMark::Kind::kNextRegion) at.next.push_back(i);
+    if (mark->kind == DecisionMark::Kind::kClose) at.close = i;
+  }
+  return places;
 }
 
 std::string PlanName(const Instruction& instruction) {

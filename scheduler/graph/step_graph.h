@@ -32,7 +32,8 @@ struct Operation {
   const Instruction* instruction = nullptr;  // null for copies of results
   // Neighbours of different groups are different segments: a host step waits for one and not for the other.
   int group = 0;
-  // Of the device's work: its queue, and the overlap that it is part of, from 1 on (scheduler/graph/queue_assignment.h).
+  // Of the device's work: its queue, and the overlap that it is part of, from 1 on
+  // (scheduler/graph/queue_assignment.h).
   int queue = 0, overlap = 0;
 };
 
@@ -62,6 +63,13 @@ struct StepGraph {
 std::string PlanName(const Instruction& instruction);
 // Every instruction of the entry and of the computations that control flow runs.
 std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const Module& module);
+
+// Of a decision, its marks among the operations.
+struct DecisionPlaces {
+  int open = -1, close = -1;
+  std::vector<int> next;
+};
+std::vector<DecisionPlaces> DecisionPlacesOf(const StepGraph& graph);
 
 // Afterwards every instruction that the root needs is on the list: as dispatches if lowering takes it, as a decision
 // with its regions if it is a while or a conditional (in a region the same holds), else as one host evaluation (which

@@ -27,7 +27,7 @@ class StepGraphBuilder : public BufferMap {
   BufferSlice RandomState(const Instruction& state) override;
 
  private:
-  Status AddParameters();
+  void AddParameters();
   // The states that the program's random numbers come from, set at its beginning.
   void AddRandomStates();
   // Every instruction that the computation's root or a side effect needs, in order.
@@ -58,9 +58,7 @@ class StepGraphBuilder : public BufferMap {
   void AddLoopSteps(const Instruction& loop, LoopLowering lowering);
 
   Status ReadDonors();
-  Result<int> ParameterLeafAt(int64_t number, const IntList& index);
   void AddResults();
-  int AddResultCopy(int source, int leaf);
 
   // Of what lowering refuses nothing stays in the plan.
   struct PlanSize {
@@ -84,7 +82,7 @@ class StepGraphBuilder : public BufferMap {
   int scratch_count_ = 0;
   std::multimap<Hash128, size_t> tables_;                  // places in plan_.constants, by the hashes of their words
   std::map<std::pair<bool, int64_t>, int> random_states_;  // buffers, by whether they count draws and by device
-  DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
+  DeepProperty live_sizes_{TouchesLiveSizes};
 };
 
 // A check of lowering's that fails, or an index of its own that is out of range, as a status.

@@ -64,25 +64,13 @@ class Bits {
 // Which operations may follow each operation; one beyond the last stands for the end.
 std::vector<std::vector<int>> Successors(const StepGraph& graph) {
   const int count = static_cast<int>(graph.operations.size());
-  struct Places {
-    int open = -1, close = -1;
-    std::vector<int> next;
-  };
-  std::vector<Places> places(graph.decisions.size());
-  for (int i = 0; i < count; ++i) {
-    const auto* mark = std::get_if<DecisionMark>(&graph.operations[i].action);
-    if (mark == nullptr) continue;
-    Places& at = places[mark->decision];
-    if (mark->kind == DecisionMark::Kind::kOpen) at.open = i;
-    if (mark->kind == DecisionMark::Kind::kNextRegion) at.next.push_back(i);
-    if (mark->kind == DecisionMark::Kind::kClose) at.close = i;
-  }
+  const std::vector<DecisionPlaces> places = DecisionPlacesOf(graph);
   std::vector<std::vector<int>> successors(count);
   for (int i = 0; i < count; ++i) {
     successors[i] = {i + 1};
     const auto* mark = std::get_if<DecisionMark>(&graph.operations[i].action);
     if (mark == nullptr) continue;
-    const Places& at = places[mark->decision];
+    const DecisionPlaces& at = places[mark->decision];
     const bool is_while = graph.decisions[mark->decision].kind == HostDecide::Kind::kWhile;
     if (is_while && mark->kind == DecisionMark::Kind::kNextRegion) successors[i] = {i + 1, at.close + 1};
     if (is_while && mark->kind == DecisionMark::Kind::kClose) successors[i] = {at.open};

@@ -1,7 +1,6 @@
 #include "scheduler/memory/donation.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 namespace VXLA_NAMESPACE {
@@ -75,16 +74,10 @@ void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor, const std
 
 }  // namespace
 
-Status AssignDonations(StepGraph& graph) {
-  std::unordered_set<int> given;
+void AssignDonations(StepGraph& graph) {
   const std::vector<int> writers = WritersOf(graph);
   for (int leaf = 0; leaf < static_cast<int>(graph.donors.size()); ++leaf) {
-    const StepGraph::Donor donor = graph.donors[leaf];
-    if (donor.parameter_leaf < 0) continue;
-    if (!given.insert(donor.parameter_leaf).second) {
-      return InvalidArgument("input_output_alias: parameter leaf {} is given to two results", donor.parameter_leaf);
-    }
-    Donate(graph, leaf, donor, writers);
+    if (graph.donors[leaf].parameter_leaf >= 0) Donate(graph, leaf, graph.donors[leaf], writers);
   }
   // Copies that were added at the end came after the results were declared alive to the end.
   const int last = std::max(static_cast<int>(graph.operations.size()) - 1, 0);
@@ -92,7 +85,6 @@ Status AssignDonations(StepGraph& graph) {
     PlanBuffer& buffer = graph.plan.buffers[result.buffer];
     if (buffer.first_use >= 0) buffer.last_use = last;
   }
-  return OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -9,6 +9,6 @@ namespace VXLA_NAMESPACE {
 // Expects liveness. Afterwards a donated parameter's buffer is the result's buffer wherever nothing reads the parameter
 // once the result is being written (or one loop does both, element by element). Where that fails, a must-alias result
 // is copied over the parameter at the end, and a may-alias one keeps a buffer of its own. Liveness still holds.
-Status AssignDonations(StepGraph& graph);
+void AssignDonations(StepGraph& graph);
 
 }  // namespace VXLA_NAMESPACE

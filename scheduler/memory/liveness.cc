@@ -5,28 +5,18 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// The operations that open and close each loop.
-std::vector<std::pair<int, int>> LoopsOf(const StepGraph& graph) {
-  std::vector<std::pair<int, int>> loops;
-  std::vector<int> opened(graph.decisions.size(), -1);
-  for (int i = 0; i < static_cast<int>(graph.operations.size()); ++i) {
-    const auto* mark = std::get_if<DecisionMark>(&graph.operations[i].action);
-    if (mark == nullptr || graph.decisions[mark->decision].kind != HostDecide::Kind::kWhile) continue;
-    if (mark->kind == DecisionMark::Kind::kOpen) opened[mark->decision] = i;
-    if (mark->kind == DecisionMark::Kind::kClose) loops.push_back({opened[mark->decision], i});
-  }
-  return loops;
-}
-
 // What a loop finds in memory when it begins and uses, the next iteration uses again; only the loop's end ends its
 // life.
 void ExtendOverLoops(StepGraph& graph) {
   Plan& plan = graph.plan;
-  for (const auto& [open, close] : LoopsOf(graph)) {
-    for (int i = open; i < close; ++i) {
+  const std::vector<DecisionPlaces> places = DecisionPlacesOf(graph);
+  for (size_t d = 0; d < places.size(); ++d) {
+    if (graph.decisions[d].kind != HostDecide::Kind::kWhile) continue;
+    const int close = places[d].close;
+    for (int i = places[d].open; i < close; ++i) {
       for (const Binding& use : graph.operations[i].uses) {
         PlanBuffer& buffer = plan.buffers.at(use.slice.buffer);
-        const bool from_outside = buffer.first_use < open || buffer.placement.space != MemorySpace::kScratch;
+        const bool from_outside = buffer.first_use < places[d].open || buffer.placement.space != MemorySpace::kScratch;
         if (from_outside) buffer.last_use = std::max(buffer.last_use, close);
       }
     }

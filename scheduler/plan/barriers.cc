@@ -58,9 +58,7 @@ std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
 }
 
 void InsertBarriers(Plan& plan) {
-  for (Segment& segment : plan.segments) {
-    if (auto* gpu = std::get_if<GpuCommands>(&segment)) InsertInto(plan, *gpu);
-  }
+  for (GpuCommands& gpu : Only<GpuCommands>(plan.segments)) InsertInto(plan, gpu);
 }
 
 }  // namespace VXLA_NAMESPACE

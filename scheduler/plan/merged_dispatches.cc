@@ -49,9 +49,7 @@ class LoopMerger {
   LoopMerger(Plan& plan, const DeviceFacts& facts) : plan_(plan), facts_(facts) {}
 
   void Merge() {
-    for (Segment& segment : plan_.segments) {
-      if (auto* gpu = std::get_if<GpuCommands>(&segment)) MergeIn(*gpu);
-    }
+    for (GpuCommands& gpu : Only<GpuCommands>(plan_.segments)) MergeIn(gpu);
     DropUnusedSteps();
   }
 
@@ -279,18 +277,14 @@ class LoopMerger {
   void DropUnusedSteps() {
     std::vector<int> new_number(plan_.steps.size(), -1);
     std::vector<Step> kept;
-    for (Segment& segment : plan_.segments) {
-      auto* gpu = std::get_if<GpuCommands>(&segment);
-      if (gpu == nullptr) continue;
-      for (GpuCommand& command : gpu->commands) {
-        auto* dispatch = std::get_if<Dispatch>(&command);
-        if (dispatch == nullptr) continue;
-        const auto old = static_cast<size_t>(dispatch->step);
+    for (GpuCommands& gpu : Only<GpuCommands>(plan_.segments)) {
+      for (Dispatch& dispatch : Only<Dispatch>(gpu.commands)) {
+        const auto old = static_cast<size_t>(dispatch.step);
         if (new_number[old] < 0) {
           new_number[old] = static_cast<int>(kept.size());
           kept.push_back(std::move(plan_.steps[old]));
         }
-        dispatch->step = new_number[old];
+        dispatch.step = new_number[old];
       }
     }
     plan_.steps = std::move(kept);

@@ -7,11 +7,8 @@
 namespace VXLA_NAMESPACE {
 int Plan::barrier_count() const {
   int count = 0;
-  for (const Segment& segment : segments) {
-    if (const auto* gpu = std::get_if<GpuCommands>(&segment)) {
-      for (const GpuCommand& command : gpu->commands) count += std::holds_alternative<Barrier>(command);
-    }
-  }
+  for (const GpuCommands& gpu : Only<GpuCommands>(segments))
+    count += static_cast<int>(std::ranges::distance(Only<Barrier>(gpu.commands)));
   return count;
 }
 
@@ -25,16 +22,15 @@ std::pair<int, int> Plan::Region(int decision, int region) const {
   return {region == 0 ? decision + 1 : ends.at(region - 1), ends.at(region)};
 }
 
-std::vector<bool> Plan::ResubmittedInFlight() const {
-  std::vector<bool> resubmitted;
+std::vector<bool> Plan::InLoops(bool (*is_kind)(const HostDecide&)) const {
+  std::vector<bool> in_loop;
   int end = 0;  // of such loops so far
   for (const auto& segment : segments) {
-    resubmitted.push_back(static_cast<int>(resubmitted.size()) < end);
+    in_loop.push_back(static_cast<int>(in_loop.size()) < end);
     const auto* decision = std::get_if<HostDecide>(&segment);
-    if (decision != nullptr && (decision->trip_count > 1 || decision->ahead))
-      end = std::max(end, decision->region_ends.back());
+    if (decision != nullptr && is_kind(*decision)) end = std::max(end, decision->region_ends.back());
   }
-  return resubmitted;
+  return in_loop;
 }
 
 std::vector<int> Plan::Batches() const {

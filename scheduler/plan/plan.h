@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <variant>
@@ -130,8 +131,9 @@ struct HostDecide {
   int64_t trip_count = -1;
   // Of a while: why the device does not run it in one dispatch.
   std::string apart;
-  // Of a while that ends itself on the device (scheduler/plan/predication.h): the condition's region is empty, an iteration
-  // beyond the end does nothing, and the selector, an s32, says after any number of them whether the loop goes on.
+  // Of a while that ends itself on the device (scheduler/plan/predication.h): the condition's region is empty, an
+  // iteration beyond the end does nothing, and the selector, an s32, says after any number of them whether the loop
+  // goes on.
   bool ahead = false;
   // So many iterations are one command buffer; more than 1 only if the body is one GpuCommands.
   int batch = 1;
@@ -183,13 +185,24 @@ struct Plan {
   // The position behind segment `i` with everything that it decides about.
   int SegmentEnd(int i) const;
   std::pair<int, int> Region(int decision, int region) const;
+  // By segment: whether it belongs to a decision of this kind.
+  std::vector<bool> InLoops(bool (*is_kind)(const HostDecide&)) const;
   // By segment: whether it belongs to a loop that runs without a wait between its iterations, so that it is submitted
   // while it is in flight.
-  std::vector<bool> ResubmittedInFlight() const;
+  std::vector<bool> ResubmittedInFlight() const {
+    return InLoops([](const HostDecide& decision) { return decision.trip_count > 1 || decision.ahead; });
+  }
   // By segment: how many iterations of the loop whose body it is make a batch; 1: none.
   std::vector<int> Batches() const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+// Those among segments (or commands) that are of the kind.
+template <typename Kind>
+auto Only(auto&& variants) {
+  return std::views::all(variants) | std::views::filter([](const auto& v) { return std::holds_alternative<Kind>(v); }) |
+         std::views::transform([](auto& v) -> auto& { return std::get<Kind>(v); });
+}
 
 // The memory that a slice of a plan's buffer stands for.
 struct PhysicalRange {

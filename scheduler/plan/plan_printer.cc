@@ -128,14 +128,10 @@ nlohmann::json DecisionsJson(const Plan& plan) {
     entry["reads_back"] = decision->selector.buffer >= 0;
     nlohmann::json dispatches = nlohmann::json::array();
     for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {
-      int count = 0;
+      int64_t count = 0;
       const auto [first, last] = plan.Region(i, region);
-      for (int j = first; j < last; ++j) {
-        const auto* gpu = std::get_if<GpuCommands>(&plan.segments[j]);
-        if (gpu != nullptr)
-          count += static_cast<int>(std::ranges::count_if(
-              gpu->commands, [](const GpuCommand& c) { return std::holds_alternative<Dispatch>(c); }));
-      }
+      for (const GpuCommands& gpu : Only<GpuCommands>(std::span(plan.segments).subspan(first, last - first)))
+        count += std::ranges::distance(Only<Dispatch>(gpu.commands));
       dispatches.push_back(count);
     }
     entry["dispatches"] = std::move(dispatches);  // of each region, once through
@@ -146,12 +142,10 @@ nlohmann::json DecisionsJson(const Plan& plan) {
 
 nlohmann::json HostStepsJson(const Plan& plan) {
   nlohmann::json steps = nlohmann::json::array();
-  for (const Segment& segment : plan.segments) {
-    const auto* evaluation = std::get_if<HostEvaluate>(&segment);
-    if (evaluation == nullptr) continue;
-    steps.push_back({{"instruction", evaluation->instruction},
-                     {"waits_for", WaitsOf(plan, *evaluation)},
-                     {"waits_for_segments", evaluation->waits_for}});
+  for (const HostEvaluate& evaluation : Only<HostEvaluate>(plan.segments)) {
+    steps.push_back({{"instruction", evaluation.instruction},
+                     {"waits_for", WaitsOf(plan, evaluation)},
+                     {"waits_for_segments", evaluation.waits_for}});
   }
   return steps;
 }

@@ -110,6 +110,28 @@ class Predicator {
     fresh_ = false;
     return std::get<GpuCommands>(made_.back()).commands;
   }
+  // What follows is its first region.
+  int Open(HostDecide decision) {
+    decision.region_ends.clear();
+    made_.push_back(std::move(decision));
+    fresh_ = true;
+    return static_cast<int>(made_.size()) - 1;
+  }
+  // A loop that ends itself, as its gates say: what follows is its body.
+  int OpenAhead(HostDecide loop, int gates) {
+    loop.selector = {gates_[gates].buffer, 0, 4};
+    loop.selector_is_pred = false;
+    loop.trip_count = -1;
+    loop.ahead = true;
+    const int decision = Open(std::move(loop));
+    EndRegion(decision);
+    return decision;
+  }
+  void CloseAhead(int decision, std::vector<GpuCommand> body) {
+    Commands() = std::move(body);
+    EndRegion(decision);
+    ChooseBatch(decision);
+  }
   void EndRegion(int decision) {
     std::get<HostDecide>(made_[decision]).region_ends.push_back(static_cast<int>(made_.size()));
     fresh_ = true;
@@ -121,6 +143,7 @@ class Predicator {
     return {gates_[scope.gates].buffer, kGateBytes * gate + 4, 12};
   }
   void OwnCounts(const Scope& scope, const std::array<uint32_t, 3>& groups, const BufferSlice& groups_at);
+  Decider& NewDecider(const HostDecide* decision, int gates, int branches, const std::string& what);
   int AddDecider(const HostDecide& decision, int gates, int branches, const Scope* parent);
   void PlaceGates();
   BufferSlice Whole(int buffer) const { return {buffer, 0, plan_.buffers[buffer].size_bytes}; }
@@ -184,11 +207,8 @@ Status Predicator::Rebuild(int begin, int end) {
 }
 
 Status Predicator::RebuildDecision(int segment) {
-  const int decision = static_cast<int>(made_.size());
   const int regions = static_cast<int>(DecisionAt(segment).region_ends.size());
-  made_.push_back(DecisionAt(segment));
-  std::get<HostDecide>(made_.back()).region_ends.clear();
-  fresh_ = true;
+  const int decision = Open(DecisionAt(segment));
   for (int region = 0; region < regions; ++region) {
     const auto [begin, end] = plan_.Region(segment, region);
     VXLA_RETURN_IF_ERROR(Rebuild(begin, end));
@@ -211,21 +231,12 @@ Status Predicator::RebuildLoop(int segment) {
   const Scope scope{gates, 1};
   GateOf(scope, {1, 1, 1});
   Commands().push_back(CopyBytes{{gates_[gates].table_buffer, 0, 0}, {gates_[gates].buffer, 0, 0}});
-  const int decision = static_cast<int>(made_.size());
-  HostDecide ahead = loop;
-  ahead.selector = {gates_[gates].buffer, 0, 4};
-  ahead.selector_is_pred = false;
-  ahead.ahead = true;
-  ahead.region_ends.clear();
-  made_.push_back(std::move(ahead));
-  EndRegion(decision);
+  const int decision = OpenAhead(loop, gates);
   std::vector<GpuCommand> commands;
   VXLA_RETURN_IF_ERROR(Emit(begin, condition_end, &scope, commands));
   commands.push_back(Dispatch{AddDecider(loop, gates, 0, nullptr)});
   VXLA_RETURN_IF_ERROR(Emit(body_begin, end, &scope, commands));
-  Commands() = std::move(commands);
-  EndRegion(decision);
-  ChooseBatch(decision);
+  CloseAhead(decision, std::move(commands));
   return OkStatus();
 }
 
@@ -257,21 +268,25 @@ int64_t Predicator::NestCostOf(int segment) const {
 
 void Predicator::EmitChange(Nest& nest, const HostDecide* decision, int branches, const ModeChange& change,
                             std::vector<GpuCommand>& commands) {
-  Decider decider;
-  decider.step = static_cast<int>(plan_.steps.size());
-  decider.gates = nest.gates;
-  decider.request.name = "mode";
-  decider.request.branches = branches;
+  nest.changes.push_back(static_cast<int>(deciders_.size()));
+  Decider& decider = NewDecider(decision, nest.gates, branches, "mode");
   decider.request.change = change;
+  commands.push_back(Dispatch{decider.step});
+}
+
+// decision: null, if none is asked.
+Decider& Predicator::NewDecider(const HostDecide* decision, int gates, int branches, const std::string& what) {
+  Decider& decider = deciders_.emplace_back();
+  decider.step = static_cast<int>(plan_.steps.size());
+  decider.gates = gates;
+  decider.request.name = decision == nullptr ? what : decision->instruction + " " + what;
+  decider.request.branches = branches;
   if (decision != nullptr) {
-    decider.request.name = decision->instruction + " mode";
     decider.request.selector = decision->selector;
     decider.request.selector_is_pred = decision->selector_is_pred;
   }
   plan_.steps.emplace_back();
-  nest.changes.push_back(static_cast<int>(deciders_.size()));
-  deciders_.push_back(std::move(decider));
-  commands.push_back(Dispatch{deciders_.back().step});
+  return decider;
 }
 
 Status Predicator::EmitNest(int begin, int end, Nest& nest, uint32_t& mode, std::vector<GpuCommand>& commands) {
@@ -357,32 +372,20 @@ Status Predicator::RebuildNest(int segment) {
   gates_[nest.gates].table.assign(static_cast<size_t>(4 * (1 + kept)), 0);
   for (int gate = 0; gate <= kept; ++gate) gates_[nest.gates].table[4 * gate] = kNoBranch;
   EmitChange(nest, nullptr, 0, {ModeChange::Kind::kStart, 0, begins}, Commands());
-  const int decision = static_cast<int>(made_.size());
-  HostDecide ahead = loop;
-  ahead.selector = {gates_[nest.gates].buffer, 0, 4};
-  ahead.selector_is_pred = false;
-  ahead.trip_count = -1;
-  ahead.ahead = true;
-  ahead.region_ends.clear();
-  made_.push_back(std::move(ahead));
-  EndRegion(decision);
+  const int decision = OpenAhead(loop, nest.gates);
   std::vector<GpuCommand> commands;
   VXLA_RETURN_IF_ERROR(EmitTrip(segment, nest, begins, 0, counter, commands));
   for (const int change : nest.changes) deciders_[change].request.change->counters = kept;
-  Commands() = std::move(commands);
-  EndRegion(decision);
-  ChooseBatch(decision);
+  CloseAhead(decision, std::move(commands));
   return OkStatus();
 }
 
 // A loop without a body: its condition is steps that run a share of a loop by themselves and say whether there is more.
 // They do nothing once there is not, so they need no gates; each is long enough for a submission.
 Status Predicator::RebuildShares(int segment) {
-  const int decision = static_cast<int>(made_.size());
   HostDecide shares = DecisionAt(segment);
   shares.ahead = true;
-  shares.region_ends.clear();
-  made_.push_back(std::move(shares));
+  const int decision = Open(std::move(shares));
   EndRegion(decision);
   const auto [begin, end] = plan_.Region(segment, 0);
   VXLA_RETURN_IF_ERROR(Rebuild(begin, end));
@@ -492,20 +495,12 @@ void Predicator::OwnCounts(const Scope& scope, const std::array<uint32_t, 3>& gr
 }
 
 int Predicator::AddDecider(const HostDecide& decision, int gates, int branches, const Scope* parent) {
-  Decider decider;
-  decider.step = static_cast<int>(plan_.steps.size());
-  decider.gates = gates;
-  decider.request.name = decision.instruction + " gates";
-  decider.request.selector = decision.selector;
-  decider.request.selector_is_pred = decision.selector_is_pred;
-  decider.request.branches = branches;
+  Decider& decider = NewDecider(&decision, gates, branches, "gates");
   if (parent != nullptr) {
     decider.parent = parent->gates;
     decider.request.parent_gate = GateOf(*parent, {1, 1, 1});
   }
-  plan_.steps.emplace_back();
-  deciders_.push_back(std::move(decider));
-  return deciders_.back().step;
+  return decider.step;
 }
 
 // Blocks of their own behind those that are assigned.
@@ -542,14 +537,10 @@ void Predicator::PlaceGates() {
   plan_.lower_bound_bytes += 2 * bytes;
   std::unordered_map<int, int> table_of;  // by the gates' buffer
   for (const Gates& gates : gates_) table_of[gates.buffer] = gates.table_buffer;
-  for (Segment& segment : plan_.segments) {
-    auto* gpu = std::get_if<GpuCommands>(&segment);
-    if (gpu == nullptr) continue;
-    for (GpuCommand& command : gpu->commands) {
-      auto* copy = std::get_if<CopyBytes>(&command);
-      if (copy == nullptr) continue;
-      const auto gates = table_of.find(copy->target.buffer);
-      if (gates != table_of.end()) *copy = {Whole(gates->second), Whole(gates->first)};
+  for (GpuCommands& gpu : Only<GpuCommands>(plan_.segments)) {
+    for (CopyBytes& copy : Only<CopyBytes>(gpu.commands)) {
+      const auto gates = table_of.find(copy.target.buffer);
+      if (gates != table_of.end()) copy = {Whole(gates->second), Whole(gates->first)};
     }
   }
 }
