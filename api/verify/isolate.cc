@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 
 #include "api/verify/conditioning.h"
@@ -35,15 +34,21 @@ bool IsSmallConstant(const Instruction& operand) {
   return operand.opcode() == Opcode::kConstant && operand.shape().IsArray() && operand.shape().ElementCount() <= 1;
 }
 
+Computation* Named(const Module& module, const std::string& name) {
+  return std::ranges::find(module.computations(), name, [](const auto& each) { return each->name(); })->get();
+}
+
+void MakeProgram(Module& module, Computation* entry) {
+  module.set_entry(entry);
+  module.mutable_attributes() = {};
+  module.RemoveUnusedComputations();
+  module.SortComputations();
+}
+
 // A computation as a program of its own.
 std::unique_ptr<Module> Extract(const Computation& computation) {
   std::unique_ptr<Module> module = computation.module()->Clone();
-  for (const auto& candidate : module->computations()) {
-    if (candidate->name() == computation.name()) module->set_entry(candidate.get());
-  }
-  module->mutable_attributes() = {};
-  module->RemoveUnusedComputations();
-  module->SortComputations();
+  MakeProgram(*module, Named(*module, computation.name()));
   return module;
 }
 
@@ -51,10 +56,8 @@ std::unique_ptr<Module> Extract(const Computation& computation) {
 // operands.
 class ProgramCutter {
  public:
-  ProgramCutter(const Module& source, std::string name) : module_(source.Clone()) {
-    for (const auto& computation : module_->computations()) computations_[computation->name()] = computation.get();
-    entry_ = module_->AddComputation(std::move(name));
-  }
+  ProgramCutter(const Module& source, std::string name)
+      : module_(source.Clone()), entry_(module_->AddComputation(std::move(name))) {}
 
   // `operands` by the instruction's operands.
   void Add(const Instruction& instruction, std::span<const SharedLiteral> operands) {
@@ -67,25 +70,20 @@ class ProgramCutter {
       if (at == nullptr && IsSmallConstant(operand) && !all_constant) {
         at = entry_->Add(Opcode::kConstant, operand.shape(), {}, operand.attributes(), {}, operand.name());
       } else if (at == nullptr) {
-        ParameterAttributes attributes;
-        attributes.number = static_cast<int64_t>(arguments_.size());
+        const ParameterAttributes attributes{std::ssize(arguments_)};
         // Constants keep a name of their own, so that a parameter is not mistaken for one.
         at = entry_->Add(Opcode::kParameter, operand.shape(), {}, attributes, {}, operand.name());
         arguments_.push_back(operands[k]);
       }
       mapped.push_back(at);
     }
-    std::vector<Computation*> called;
-    for (const Computation* computation : instruction.called()) called.push_back(computations_.at(computation->name()));
+    auto called = Transformed(instruction.called(), [&](const auto* each) { return Named(*module_, each->name()); });
     roots_.push_back(entry_->Add(instruction.CloneWith(std::move(mapped), instruction.shape(), std::move(called))));
   }
 
   SmallProgram Finish(bool tuple) && {
     entry_->set_root(tuple ? Expansion(*entry_).TupleOf(roots_) : roots_.at(0));
-    module_->set_entry(entry_);
-    module_->mutable_attributes() = {};
-    module_->RemoveUnusedComputations();
-    module_->SortComputations();
+    MakeProgram(*module_, entry_);
     module_->set_name(entry_->name());
     return {std::move(module_), std::move(arguments_)};
   }
@@ -93,7 +91,6 @@ class ProgramCutter {
  private:
   std::unique_ptr<Module> module_;
   Computation* entry_;
-  std::unordered_map<std::string, Computation*> computations_;
   std::unordered_map<const Instruction*, Instruction*> values_;
   std::vector<Instruction*> roots_;
   std::vector<SharedLiteral> arguments_;
@@ -132,17 +129,12 @@ void JudgeByItself(const Instruction& instruction, std::span<const Literal* cons
 // other end, which may exchange equivalent elements, some place holds another class of elements.
 bool OrderDecidesSort(const Instruction& sort, const Literal& expected) {
   const std::unique_ptr<Module> module = sort.called(0)->module()->Clone();
-  Computation* comparator = nullptr;
-  for (const auto& computation : module->computations()) {
-    if (computation->name() == sort.called(0)->name()) comparator = computation.get();
-  }
+  Computation* const comparator = Named(*module, sort.called(0)->name());
   Computation* const entry = module->AddComputation("sort_again");
   std::vector<Instruction*> there, reversed, again;
   const std::vector<const Literal*> leaves = FlattenLiteral(expected);
   for (const Literal* leaf : leaves) {
-    ParameterAttributes parameter;
-    parameter.number = std::ssize(there);
-    there.push_back(entry->Add(Opcode::kParameter, leaf->shape(), {}, parameter));
+    there.push_back(entry->Add(Opcode::kParameter, leaf->shape(), {}, ParameterAttributes{std::ssize(there)}));
     reversed.push_back(entry->Add(Opcode::kReverse, leaf->shape(), {there.back()},
                                   DimensionsAttributes{sort.attributes<SortAttributes>().dimensions}));
   }
@@ -161,21 +153,13 @@ bool OrderDecidesSort(const Instruction& sort, const Literal& expected) {
       operands.push_back(forward ? there[k] : again[k]);
       operands.push_back(forward ? again[k] : there[k]);
     }
-    IntList dimensions(static_cast<size_t>(answers.rank()));
-    std::iota(dimensions.begin(), dimensions.end(), 0);
-    ways.push_back(entry->Add(Opcode::kMap, answers, operands, DimensionsAttributes{dimensions}, {comparator}));
+    const DimensionsAttributes dimensions{Counted<int64_t>(static_cast<size_t>(answers.rank()))};
+    ways.push_back(entry->Add(Opcode::kMap, answers, operands, dimensions, {comparator}));
   }
   entry->set_root(entry->Add(Opcode::kOr, answers, ways));
-  module->set_entry(entry);
-  module->mutable_attributes() = {};
-  module->RemoveUnusedComputations();
-  module->SortComputations();
+  MakeProgram(*module, entry);
   const Result<Literal> differs = Evaluate(*module, leaves);
-  if (!differs.ok()) return false;
-  for (int64_t i = 0; i < differs->element_count(); ++i) {
-    if (differs->GetInt(i) != 0) return true;
-  }
-  return false;
+  return differs.ok() && std::ranges::count(differs->data<uint8_t>(), 1) > 0;
 }
 
 // Whether other groups of the elements, which a combiner allows that nobody can show to associate, lead to other

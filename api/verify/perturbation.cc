@@ -36,15 +36,6 @@ std::span<const double> Parts(const Literal& wide) {
   return {reinterpret_cast<const double*>(wide.bytes().data()), wide.bytes().size() / sizeof(double)};
 }
 
-// Replaces each floating element by f(part).
-Literal MapParts(const Literal& literal, auto f) {
-  Literal wide = WidenLiteral(literal);
-  if (!literal.shape().IsArray() || !Rounds(literal.shape().element_type())) return wide;
-  const int parts = IsComplex(literal.shape().element_type()) ? 2 : 1;
-  f(Parts(wide), parts);
-  return wide;
-}
-
 uint64_t Mix(uint64_t x) { return SplitMix(x + kSplitMixStep); }
 
 // Uniform in (-1, 1), by its number.
@@ -173,9 +164,8 @@ struct Perturbation::Twin {
     Computation* entry = module->AddComputation("wide");
     std::vector<Instruction*> operands;
     for (const Instruction* operand : original.operands()) {
-      ParameterAttributes attributes;
-      attributes.number = std::ssize(operands);
-      operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, attributes));
+      const ParameterAttributes number{std::ssize(operands)};
+      operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, number));
     }
     auto wide = original.CloneWith(std::move(operands), Widened(original.shape()), Called(original));
     if (auto* const call = std::get_if<CustomCallAttributes>(&wide->mutable_attributes()); call != nullptr)
@@ -212,8 +202,9 @@ struct Perturbation::Twin {
     wide.reserve(operands.size());
     std::vector<const Literal*> pointers;
     for (size_t k = 0; k < operands.size(); ++k) {
-      wide.push_back(MapParts(*operands[k], [&](std::span<double> parts, int step) { change(parts, step, k); }));
-      pointers.push_back(&wide.back());
+      const ElementType type = operands[k]->shape().element_type();
+      pointers.push_back(&wide.emplace_back(WidenLiteral(*operands[k])));
+      if (Rounds(type)) change(Parts(wide.back()), IsComplex(type) ? 2 : 1, k);
     }
     return evaluator.Evaluate(*instruction, pointers);
   }

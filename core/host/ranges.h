@@ -1,8 +1,10 @@
-// What C++23's <ranges> and <algorithm> have: a vector of what a function makes of each element, and Contains.
+// What C++23's <ranges> and <algorithm> have: a vector of what a function makes of each element, one of numbers, and
+// Contains.
 #pragma once
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <ranges>
 #include <type_traits>
 #include <utility>
@@ -15,6 +17,14 @@ namespace VXLA_NAMESPACE {
 template <typename Range, typename Value>
 bool Contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
+}
+
+// 0, 1 and so on: so many.
+template <typename Number>
+std::vector<Number> Counted(size_t count) {
+  std::vector<Number> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), Number{0});
+  return numbers;
 }
 
 template <typename T>

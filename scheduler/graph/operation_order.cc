@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <unordered_set>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 #include "scheduler/graph/dependencies.h"
 #include "scheduler/memory/buffer_packing.h"
@@ -16,10 +16,6 @@ namespace {
 
 // Operations of a stretch in which order is chosen: all, then fewer where memory would grow too much.
 constexpr int kStretches[] = {std::numeric_limits<int>::max(), 256, 32, 8};
-
-bool OnDevice(const Operation& operation) {
-  return std::holds_alternative<Dispatch>(operation.action) || std::holds_alternative<CopyBytes>(operation.action);
-}
 
 // Buffers without a place are memory of their own.
 PhysicalRange RangeBefore(const Plan& plan, const BufferSlice& slice) {
@@ -100,8 +96,7 @@ class WaveOrder {
 // program's order lets it be.
 std::vector<int> MemoryOf(const StepGraph& graph) {
   const Plan& plan = graph.plan;
-  std::vector<int> memory(plan.buffers.size());
-  std::iota(memory.begin(), memory.end(), 0);
+  std::vector<int> memory = Counted<int>(plan.buffers.size());
   for (size_t leaf = 0; leaf < graph.donors.size(); ++leaf) {
     const int donor = graph.donors[leaf].parameter_leaf;
     if (donor < 0) continue;
@@ -119,8 +114,8 @@ std::vector<int> OrderOf(const StepGraph& graph, const std::vector<int>& memory,
   for (int begin = 0; begin < count;) {
     const auto at = [&](int i) -> const Operation& { return graph.operations[i]; };
     int end = begin + 1;
-    if (OnDevice(at(begin))) {
-      while (end < count && end - begin < stretch && OnDevice(at(end)) && at(end).group == at(begin).group) ++end;
+    if (IsDeviceWork(at(begin))) {
+      while (end < count && end - begin < stretch && IsDeviceWork(at(end)) && at(end).group == at(begin).group) ++end;
     }
     Dependencies dependencies(Dependencies::By::kBytes, memory);
     for (int i = begin; i < end; ++i) dependencies.Add(at(i), i - begin);
@@ -148,11 +143,6 @@ Result<int64_t> BytesAtOnce(StepGraph& graph, bool by_waves) {
   return fixed + PackingLowerBound(lifetimes, kBlockAlignment);
 }
 
-// operations[k] = those[order[k]]
-void Arrange(std::vector<Operation>& operations, std::vector<Operation> those, const std::vector<int>& order) {
-  for (size_t k = 0; k < order.size(); ++k) operations[k] = std::move(those[order[k]]);
-}
-
 }  // namespace
 
 std::vector<int> WavesOf(const StepGraph& graph) {
@@ -164,12 +154,12 @@ std::vector<int> WavesOf(const StepGraph& graph) {
     std::vector<MemoryUse> uses;
     for (const Binding& use : operation.uses)
       uses.push_back({RangeBefore(graph.plan, use.slice), use.access != Access::kRead});
-    if (OnDevice(operation) != device || !device || operation.group != group ||
+    if (IsDeviceWork(operation) != device || !device || operation.group != group ||
         std::ranges::any_of(uses, [&](const MemoryUse& use) { return memory.IsBefore(use); })) {
       ++wave;
       memory = {};
     }
-    device = OnDevice(operation);
+    device = IsDeviceWork(operation);
     group = operation.group;
     for (const MemoryUse& use : uses) memory.Add(use);
     waves.push_back(wave);
@@ -190,14 +180,11 @@ Result<bool> ShareBarriers(StepGraph& graph) {
   for (const int stretch : kStretches) {
     const std::vector<int> order = OrderOf(graph, memory, stretch);
     if (std::ranges::is_sorted(order)) continue;
-    std::vector<int> back(order.size());
-    for (size_t k = 0; k < order.size(); ++k) back[order[k]] = static_cast<int>(k);
-    std::vector<Operation> those = graph.operations;
-    Arrange(graph.operations, std::move(those), order);
+    const std::vector<Operation> given = graph.operations;
+    for (size_t k = 0; k < order.size(); ++k) graph.operations[k] = given[order[k]];
     VXLA_ASSIGN_OR_RETURN(const int64_t after, BytesAtOnce(graph, true));
     if (after <= before + MemoryForSharing(before) && WavesOf(graph).back() < waves) return true;
-    those = graph.operations;
-    Arrange(graph.operations, std::move(those), back);
+    graph.operations = given;
   }
   return false;
 }

@@ -1,11 +1,11 @@
 #include "scheduler/graph/queue_assignment.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "scheduler/graph/dependencies.h"
 #include "scheduler/plan/work_limit.h"
 
@@ -22,9 +22,7 @@ constexpr size_t kMostOperations = 256;
 // The operations of a run in sets that depend on nothing in one another.
 class Sets {
  public:
-  explicit Sets(size_t count) : parent_(count), work_(count), heavy_(count, false) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-  }
+  explicit Sets(size_t count) : parent_(Counted<size_t>(count)), work_(count), heavy_(count, false) {}
   size_t Find(size_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
@@ -57,12 +55,12 @@ class QueueAssignment {
     std::vector<bool> allows = {true};  // of the open decisions
     size_t begin = 0;
     for (size_t i = 0; i <= graph_.operations.size(); ++i) {
-      const bool ends =
-          i == graph_.operations.size() || !IsDeviceWork(i) || graph_.operations[i].group != GroupAt(begin);
+      const bool ends = i == graph_.operations.size() || !IsDeviceWork(graph_.operations[i]) ||
+                        graph_.operations[i].group != GroupAt(begin);
       if (!ends) continue;
       if (allows.back()) AssignRun(begin, i);
       begin = i;
-      if (i == graph_.operations.size() || IsDeviceWork(i)) continue;
+      if (i == graph_.operations.size() || IsDeviceWork(graph_.operations[i])) continue;
       begin = i + 1;
       const auto* mark = std::get_if<DecisionMark>(&graph_.operations[i].action);
       if (mark == nullptr) continue;
@@ -76,10 +74,6 @@ class QueueAssignment {
   }
 
  private:
-  bool IsDeviceWork(size_t i) const {
-    const auto& action = graph_.operations[i].action;
-    return std::holds_alternative<Dispatch>(action) || std::holds_alternative<CopyBytes>(action);
-  }
   int GroupAt(size_t i) const { return graph_.operations[i].group; }
   double HeavySeconds() const { return std::max(0.0, facts_.queue_switch_seconds); }
 

@@ -36,6 +36,9 @@ struct Operation {
   // (scheduler/graph/queue_assignment.h).
   int queue = 0, overlap = 0;
 };
+inline bool IsDeviceWork(const Operation& operation) {
+  return std::holds_alternative<Dispatch>(operation.action) || std::holds_alternative<CopyBytes>(operation.action);
+}
 
 struct StepGraph {
   // Filled so far: name, bindings, buffers (without placements and uses), parameters, results, constants, steps,

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/host/ranges.h"
 #include "core/limits.h"
 
 namespace VXLA_NAMESPACE {
@@ -147,8 +148,7 @@ class Sweep {
 };
 
 Packing PackBySweep(std::span<const Lifetime> lifetimes, const Packer& packer, int64_t max_block_bytes) {
-  std::vector<int> by_first(lifetimes.size());
-  std::iota(by_first.begin(), by_first.end(), 0);
+  std::vector<int> by_first = Counted<int>(lifetimes.size());
   std::vector<int> by_last = by_first;
   std::ranges::stable_sort(by_first, {}, [&](int i) { return std::pair(lifetimes[i].first, -packer.size(i)); });
   std::ranges::stable_sort(by_last, {}, [&](int i) { return lifetimes[i].last; });
@@ -166,22 +166,15 @@ Packing PackBySweep(std::span<const Lifetime> lifetimes, const Packer& packer, i
 }
 
 std::vector<std::vector<int>> StartingOrders(std::span<const Lifetime> lifetimes, const Packer& packer) {
-  std::vector<int> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::vector<int>> orders(4, order);
+  std::vector<std::vector<int>> orders(4, Counted<int>(lifetimes.size()));
   const auto length = [&](int i) { return static_cast<int64_t>(lifetimes[i].last) - lifetimes[i].first + 1; };
-  std::stable_sort(orders[0].begin(), orders[0].end(), [&](int a, int b) {
-    return std::pair(packer.size(a), length(a)) > std::pair(packer.size(b), length(b));
-  });
-  std::stable_sort(orders[1].begin(), orders[1].end(), [&](int a, int b) {
-    return static_cast<double>(packer.size(a)) * length(a) > static_cast<double>(packer.size(b)) * length(b);
-  });
-  std::stable_sort(orders[2].begin(), orders[2].end(), [&](int a, int b) {
-    return std::pair(length(a), packer.size(a)) > std::pair(length(b), packer.size(b));
-  });
-  std::stable_sort(orders[3].begin(), orders[3].end(), [&](int a, int b) {
-    return std::tuple(lifetimes[a].first, -packer.size(a)) < std::tuple(lifetimes[b].first, -packer.size(b));
-  });
+  const auto falling = [&](std::vector<int>& by, const auto& key) {
+    std::ranges::stable_sort(by, std::greater(), key);
+  };
+  falling(orders[0], [&](int i) { return std::pair(packer.size(i), length(i)); });
+  falling(orders[1], [&](int i) { return static_cast<double>(packer.size(i)) * length(i); });
+  falling(orders[2], [&](int i) { return std::pair(length(i), packer.size(i)); });
+  std::ranges::stable_sort(orders[3], {}, [&](int i) { return std::pair(lifetimes[i].first, -packer.size(i)); });
   return orders;
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <set>
 #include <unordered_map>
+
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -114,8 +115,7 @@ class Elision {
         if (number_.emplace(buffer, static_cast<int>(buffers_.size())).second) buffers_.push_back(buffer);
       }
     }
-    parent_.resize(buffers_.size());
-    std::iota(parent_.begin(), parent_.end(), 0);
+    parent_ = Counted<int>(buffers_.size());
     classes_.resize(buffers_.size());
     for (size_t n = 0; n < classes_.size(); ++n) classes_[n].members = {static_cast<int>(n)};
     is_result_.resize(buffers_.size());

@@ -70,8 +70,7 @@ class Copier {
 
   Instruction* CopyOf(Instruction* value) {
     Computation* body = module_.AddComputation("copy_computation");
-    ParameterAttributes parameter;
-    Instruction* source = body->Add(Opcode::kParameter, value->shape(), {}, parameter, {}, "param_0");
+    Instruction* source = body->Add(Opcode::kParameter, value->shape(), {}, ParameterAttributes{}, {}, "param_0");
     body->set_root(body->Add(Opcode::kCopy, value->shape(), {source}));
     Instruction* copy = entry_.Add(Opcode::kFusion, value->shape(), {value}, FusionAttributes{}, {body}, "copy_fusion");
     if (lowering_.CanLower(*copy).ok()) return copy;

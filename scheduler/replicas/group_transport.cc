@@ -57,11 +57,11 @@ Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> mess
   return std::optional<Waited>(Waited{whom.value_or(*first), why});
 }
 
-void Abandon(std::vector<std::vector<std::byte>> buffers) {
+void Abandon(std::vector<std::byte> buffer) {
   static std::mutex mutex;
   static auto* const kept = new std::list<std::vector<std::byte>>;
   const std::lock_guard lock(mutex);
-  for (auto& buffer : buffers) kept->push_back(std::move(buffer));
+  kept->push_back(std::move(buffer));
 }
 
 Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const std::string& what,
@@ -97,8 +97,8 @@ Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const st
     status = move(all);
   }
   if (!status.ok()) {
-    Abandon(std::move(sizes));
-    Abandon(std::move(all));
+    for (auto& buffer : sizes) Abandon(std::move(buffer));
+    for (auto& buffer : all) Abandon(std::move(buffer));
     return status;
   }
   return all;
@@ -169,8 +169,8 @@ Status GroupTransport::ExchangeArrays(const PlaceExchange& exchange, int64_t pla
   if (!waited.ok() || *waited) {
     const auto missing = waited.ok() ? static_cast<size_t>((*waited)->peer) : 0;
     const std::string why = waited.ok() ? (*waited)->why : "";
-    Abandon(std::move(sent));
-    Abandon(std::move(theirs));
+    for (auto& buffer : sent) Abandon(std::move(buffer));
+    for (auto& buffer : theirs) Abandon(std::move(buffer));
     if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
     return Miss(place, DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what,
                                      place, names_[place], missing, names_[missing], why));

@@ -38,7 +38,7 @@ struct Waited {
 Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<ProcessGroup::Message> messages,
                                     const JobWaits& waits, const std::function<std::string()>& stops = {});
 // What MPI may still read or write after a wait that was given up: the process ends soon.
-void Abandon(std::vector<std::vector<std::byte>> buffers);
+void Abandon(std::vector<std::byte> buffer);
 
 // What every process gives, by rank: to all of them, or to the first one alone (the others get nothing). All processes
 // call it. kDeviceFailure: who waits in vain for whom; `what` says at what.

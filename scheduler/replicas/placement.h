@@ -14,15 +14,12 @@ namespace VXLA_NAMESPACE {
 // together. Places beyond the number of devices get none. Pure.
 IntList PlaceDevices(int64_t devices, int64_t places);
 
-// By device, which of its place's queues its work runs on as far as running apart pays: in turn. queues: of each place.
-IntList QueuesOf(const IntList& place_of, std::span<const int64_t> queues);
-
 // "llvmpipe: replica 0, replica 1": a place in a report, by place that has devices. names: by place. Pure.
 std::vector<std::string> PlaceTitles(const DeviceGrid& grid, const IntList& place_of,
                                      std::span<const std::string> names);
 
 // "place 0, llvmpipe: replica 0, replica 1", a line for each place that has devices; "replica 0 on queue 0" where it
-// has several queues.
+// has several queues, which its devices take in turn as far as running apart pays. queues: of each place.
 std::string PlacementText(const DeviceGrid& grid, const IntList& place_of, std::span<const std::string> names,
                           std::span<const int64_t> queues = {});
 

@@ -44,10 +44,8 @@ Result<std::optional<Waited>> SendTo(ProcessGroup& group, int64_t peer, int tag,
       {{peer, tag, true, head.data(), head.size()}, {peer, tag, true, body.data(), body.size()}}};
   auto waited = Await(group, messages, waits, stops);
   if (!waited.ok() || *waited) {
-    std::vector<Bytes> kept;
-    kept.push_back(std::move(head));
-    kept.push_back(std::move(body));
-    Abandon(std::move(kept));
+    Abandon(std::move(head));
+    Abandon(std::move(body));
   }
   return waited;
 }
@@ -57,11 +55,7 @@ Result<std::optional<Waited>> ReceiveFrom(ProcessGroup& group, int64_t peer, int
   const auto receive = [&](Bytes& bytes) {
     std::array<ProcessGroup::Message, 1> message{{{peer, tag, false, bytes.data(), bytes.size()}}};
     auto waited = Await(group, message, waits, stops);
-    if (!waited.ok() || *waited) {
-      std::vector<Bytes> kept;
-      kept.push_back(std::move(bytes));
-      Abandon(std::move(kept));
-    }
+    if (!waited.ok() || *waited) Abandon(std::move(bytes));
     return waited;
   };
   Bytes head(sizeof header);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/host/ranges.h"
 #include "core/passes/devices/exchanges.h"
@@ -144,11 +143,7 @@ void Rendezvous::CheckDeadlock() {
   SetFailure(DeadlockReport(grid_, AllDevices(), first, std::nullopt, [this](int64_t d) { return SituationOf(d); }));
 }
 
-IntList Rendezvous::AllDevices() const {
-  IntList devices(devices_.size());
-  std::iota(devices.begin(), devices.end(), int64_t{0});
-  return devices;
-}
+IntList Rendezvous::AllDevices() const { return Counted<int64_t>(devices_.size()); }
 
 DeviceSituation Rendezvous::SituationOf(int64_t device) const {
   const Device& it = devices_[device];

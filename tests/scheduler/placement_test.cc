@@ -24,10 +24,11 @@ TEST(PlacementTest, NeighboursStandTogetherAsEvenlyAsItGoes) {
 }
 
 TEST(PlacementTest, DevicesOfAPlaceTakeItsQueuesInTurn) {
-  const int64_t two[] = {2}, one[] = {1}, several[] = {4, 1};
-  EXPECT_THAT(QueuesOf(PlaceDevices(5, 1), two), ElementsAre(0, 1, 0, 1, 0));
-  EXPECT_THAT(QueuesOf(PlaceDevices(3, 1), one), ElementsAre(0, 0, 0));
-  EXPECT_THAT(QueuesOf(PlaceDevices(8, 2), several), ElementsAre(0, 1, 2, 3, 0, 0, 0, 0));
+  const std::string names[] = {"a", "b"};
+  const int64_t queues[] = {2, 1};
+  EXPECT_EQ(PlacementText({5, 1}, PlaceDevices(5, 2), names, queues),
+            "place 0, a: replica 0 on queue 0, replica 1 on queue 1, replica 2 on queue 0\n"
+            "place 1, b: replica 3, replica 4\n");
 }
 
 TEST(PlacementTest, TextNamesEachPlacesDevices) {

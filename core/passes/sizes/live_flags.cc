@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
+#include "core/ops/op_support.h"
 #include "core/ops/ops.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// Those of `from` too, where the two are alike but for them.
-void AddFlags(Shape& to, const Shape& from) {
-  if (to.IsTuple() && from.IsTuple() && to.tuple_elements().size() == from.tuple_elements().size()) {
-    for (size_t k = 0; k < to.tuple_elements().size(); ++k)
-      AddFlags(to.mutable_tuple_elements()[k], from.tuple_elements()[k]);
-  }
-  if (!to.IsArray() || !from.IsArray() || !std::ranges::equal(to.dimensions(), from.dimensions())) return;
-  for (int d = 0; d < to.rank(); ++d) {
-    if (from.is_dynamic_dimension(d)) to.set_dynamic_dimension(d, true);
-  }
-}
 
 void AddFlagsOfSetSize(Instruction& instruction) {
   Shape& shape = instruction.mutable_shape();
@@ -74,7 +63,7 @@ void AddFlagsOf(Instruction& instruction) {
   if (!calls && std::ranges::none_of(instruction.operands(), is_live)) return;
   if (instruction.opcode() == Opcode::kReshape) return AddFlagsOfReshape(instruction);
   const Result<Shape> inferred = InferShape(instruction);
-  if (inferred.ok()) AddFlags(instruction.mutable_shape(), *inferred);
+  if (inferred.ok()) instruction.mutable_shape() = WithFlagsOf(instruction.shape(), *inferred);
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
 
+#include "core/host/ranges.h"
 #include "scheduler/replicas/sockets/sockets.h"
 
 #ifndef _WIN32
@@ -552,9 +552,7 @@ std::unique_ptr<ProcessGroup> Connections::Group(std::vector<int64_t> members, c
 }
 
 std::unique_ptr<ProcessGroup> Connections::All() {
-  std::vector<int64_t> members(static_cast<size_t>(self_.ranks));
-  std::iota(members.begin(), members.end(), 0);
-  return Group(std::move(members), {});
+  return Group(Counted<int64_t>(static_cast<size_t>(self_.ranks)), {});
 }
 
 #endif
