@@ -203,10 +203,6 @@ VxlaCompileProgress Describe(const Compilation& compilation) {
   return described;
 }
 
-int64_t HostSteps(const Plan& plan) {
-  return std::ranges::count_if(plan.segments, [](const Segment& s) { return std::holds_alternative<HostEvaluate>(s); });
-}
-
 }  // namespace
 
 CExecutable WithSignature(const Module& module) {
@@ -422,7 +418,7 @@ VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescrip
     described.argument_count = static_cast<uint32_t>(program.arguments.size());
     described.result_count = static_cast<uint32_t>(program.results.size());
     described.dispatch_count = static_cast<uint32_t>(plan.dispatch_count());
-    described.host_step_count = static_cast<uint32_t>(HostSteps(plan));
+    described.host_step_count = static_cast<uint32_t>(std::ranges::distance(Only<HostEvaluate>(plan.segments)));
     described.peak_bytes = static_cast<uint64_t>(plan.peak_bytes);
     described.lower_bound_bytes = static_cast<uint64_t>(plan.lower_bound_bytes);
     if (program.weights != nullptr) described.weight_count = static_cast<uint32_t>(program.weights->names.size());

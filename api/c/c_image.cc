@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/c/c_compiler.h"
+#include "core/limits.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -21,6 +22,10 @@ bool Holds(VkImageLayout layout) {
 
 const VxlaImage* ImageOf(const VxlaImage* const* images, size_t leaf) {
   return images == nullptr ? nullptr : images[leaf];
+}
+
+Status StatesNoFormat(bool argument, size_t leaf) {
+  return InvalidArgument("{}: an image is bound, and its recording states no format", LeafName(argument, leaf));
 }
 
 Result<bool> IsVolume(const std::string& name, const VkImageType* types, size_t leaf) {
@@ -74,8 +79,7 @@ Result<std::unique_ptr<RecordedImages>> RecordedImages::Create(VxlaDevice device
 
 Status RecordedImages::Add(Image image, VkBufferUsageFlags usage, std::vector<Image>& images) {
   const auto allocate = [&](const Shape& of) {
-    constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
-    return device_->device->Allocate((of.SizeBytes() + kUnit - 1) / kUnit * kUnit, MemoryKind::kDevice);
+    return device_->device->Allocate(RoundUp(of.SizeBytes(), RecordingNeeds::kUnitBytes), MemoryKind::kDevice);
   };
   VXLA_ASSIGN_OR_RETURN(image.texels, allocate(image.array.texels));
   image.elements = image.texels;
@@ -167,8 +171,7 @@ Status RecordedImages::BindLeaves(std::vector<Image>& images, const VxlaImage* c
   for (size_t i = 0; i < bound.size(); ++i) {
     const VxlaImage* there = ImageOf(given, i);
     if (image == images.end() || image->leaf != i) {
-      if (there != nullptr)
-        return InvalidArgument("{}: an image is bound, and its recording states no format", LeafName(argument, i));
+      if (there != nullptr) return StatesNoFormat(argument, i);
       bound[i] = buffers != nullptr ? buffers[i] : VxlaBinding{};
       continue;
     }
@@ -187,9 +190,9 @@ Status RecordedImages::CheckWrittenOnce() const {
       const vulkan::HostImage& other = results_[k].image;
       if (image.image != other.image || image.mip_level != other.mip_level) continue;
       // A 3D image's slices have their layout in common.
-      if (image.volume || other.volume)
-        return InvalidArgument("{}: its image is that of {}, too", results_[i].name, results_[k].name);
-      if (image.first_layer < other.first_layer + other.layers && other.first_layer < image.first_layer + image.layers)
+      if (image.volume || other.volume ||
+          (image.first_layer < other.first_layer + other.layers &&
+           other.first_layer < image.first_layer + image.layers))
         return InvalidArgument("{}: its image is that of {}, too", results_[i].name, results_[k].name);
     }
   }
@@ -262,13 +265,12 @@ Status RecordedImages::RecordResults(VkCommandBuffer commands) {
 }
 
 Status CheckNoImages(const VxlaBindings& bindings) {
-  for (uint32_t i = 0; bindings.argument_images != nullptr && i < bindings.argument_count; ++i) {
-    if (bindings.argument_images[i] != nullptr)
-      return InvalidArgument("{}: an image is bound, and its recording states no format", LeafName(true, i));
-  }
-  for (uint32_t i = 0; bindings.result_images != nullptr && i < bindings.result_count; ++i) {
-    if (bindings.result_images[i] != nullptr)
-      return InvalidArgument("{}: an image is bound, and its recording states no format", LeafName(false, i));
+  for (const bool argument : {true, false}) {
+    const VxlaImage* const* images = argument ? bindings.argument_images : bindings.result_images;
+    const uint32_t count = argument ? bindings.argument_count : bindings.result_count;
+    for (uint32_t i = 0; images != nullptr && i < count; ++i) {
+      if (images[i] != nullptr) return StatesNoFormat(argument, i);
+    }
   }
   return OkStatus();
 }

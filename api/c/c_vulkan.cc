@@ -445,7 +445,7 @@ VkBufferUsageFlags ImportUsage(const Device& device) {
 
 BindingRules RulesOf(const Device& device, const Shape& shape) {
   constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
-  return {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
+  return {std::max(kUnit, RoundUp(shape.SizeBytes(), kUnit)),
           std::max<uint64_t>(kUnit, device.facts().storage_offset_alignment), ImportUsage(device)};
 }
 
@@ -530,8 +530,7 @@ HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buf
   HostBinding leaf;
   leaf.name = fmt::format("{} {}", kind, index);
   const PlanBuffer& planned = plan.buffers[buffer];
-  constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
-  if (planned.first_use >= 0) leaf.size_bytes = (planned.size_bytes + kUnit - 1) / kUnit * kUnit;
+  if (planned.first_use >= 0) leaf.size_bytes = RoundUp(planned.size_bytes, RecordingNeeds::kUnitBytes);
   leaf.buffer = vulkan::WrapBuffer({});
   return leaf;
 }

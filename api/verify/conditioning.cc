@@ -20,6 +20,8 @@ constexpr double kReach = 4;
 
 enum class Class : uint8_t { kFinite, kNan, kPositive, kNegative };
 
+size_t At(Class of) { return static_cast<size_t>(of); }
+
 Class ClassOf(std::complex<double> value) {
   if (std::isnan(value.real()) || std::isnan(value.imag())) return Class::kNan;
   const double part = std::isinf(value.real()) ? value.real() : value.imag();
@@ -55,20 +57,9 @@ void Spread::Add(const Literal& perturbed) {
   for (size_t i = 0; i < elements_.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     Element& element = elements_[i];
-    switch (ClassOf(ElementOf(perturbed, at))) {
-      case Class::kNan:
-        ++element.nan;
-        continue;
-      case Class::kPositive:
-        ++element.positive;
-        continue;
-      case Class::kNegative:
-        ++element.negative;
-        continue;
-      case Class::kFinite:
-        ++element.finite;
-    }
-    if (ClassOf(ElementOf(reference_, at)) != Class::kFinite) continue;
+    const Class got = ClassOf(ElementOf(perturbed, at));
+    ++element.runs[At(got)];
+    if (got != Class::kFinite || ClassOf(ElementOf(reference_, at)) != Class::kFinite) continue;
     const double distance = DistanceOf(perturbed, reference_, at);
     element.squares += distance * distance;
     element.largest = std::max(element.largest, distance * distance);
@@ -88,24 +79,18 @@ Conditioning Spread::Judge(const Literal& value, const Tolerance& tolerance) con
     const Class wanted = ClassOf(expected), got = ClassOf(given);
     const bool finite = wanted == Class::kFinite;
     if (finite) largest = std::max(largest, std::abs(expected));
-    const double mean = element.finite > 0 ? element.squares / element.finite : 0;
+    const int finite_runs = element.runs[At(Class::kFinite)];
+    const double mean = finite_runs > 0 ? element.squares / finite_runs : 0;
     const double allowed = tolerance.atol + tolerance.rtol * (finite ? std::abs(expected) : 0);
     if (finite) widest = std::max(widest, mean);
-    const int other_class = runs_ - (finite                       ? element.finite
-                                     : wanted == Class::kNan      ? element.nan
-                                     : wanted == Class::kPositive ? element.positive
-                                                                  : element.negative);
+    const int other_class = runs_ - element.runs[At(wanted)];
     judged.undetermined += other_class > 0 || (!IsRounded(type) && mean > 0);
     const double others = element.squares - element.largest;
-    const bool moved_once = element.finite > 1 && element.largest > allowed * allowed &&
-                            element.largest * (element.finite - 1) > kReach * kReach * others;
+    const bool moved_once = finite_runs > 1 && element.largest > allowed * allowed &&
+                            element.largest * (finite_runs - 1) > kReach * kReach * others;
     alone += other_class == 1 || moved_once;
     if (wanted != got) {
-      const int seen = got == Class::kFinite     ? element.finite
-                       : got == Class::kNan      ? element.nan
-                       : got == Class::kPositive ? element.positive
-                                                 : element.negative;
-      if (seen == 0) ++judged.outside, worst = std::max(worst, HUGE_VAL);
+      if (element.runs[At(got)] == 0) ++judged.outside, worst = std::max(worst, HUGE_VAL);
       continue;
     }
     if (!finite) continue;

@@ -2,6 +2,7 @@
 // roundings are perturbed (api/verify/perturbation.h), and whether a value that differs lies within that.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -29,8 +30,8 @@ class Spread {
 
  private:
   struct Element {
-    double squares = 0, largest = 0;  // of the finite differences; `largest` squared
-    uint16_t finite = 0, nan = 0, positive = 0, negative = 0;
+    double squares = 0, largest = 0;    // of the finite differences; `largest` squared
+    std::array<uint16_t, 4> runs = {};  // by class: finite, NaN, either infinity
   };
   const Literal& reference_;
   std::vector<Element> elements_;

@@ -151,12 +151,7 @@ BufferPool::BufferPool(std::shared_ptr<Device> device, bool poison)
     : device_(std::move(device)), poison_(poison), waiter_(std::make_shared<EventWaiter>(device_)) {}
 
 BufferPool::~BufferPool() {
-  for (const Buckets& buckets : idle_) {
-    for (const auto& [capacity, buffers] : buckets) {
-      // A lost device has nothing left to wait for.
-      for (const Idle& idle : buffers) (void)device_->Wait(idle.last_use);
-    }
-  }
+  Trim();
   for (Idle& idle : lent_) (void)device_->Wait(idle.last_use);
 }
 
@@ -246,7 +241,7 @@ bool BufferPool::Trim() {
   for (const Buckets& buckets : freed) {
     for (const auto& [capacity, buffers] : buckets) {
       for (const Idle& idle : buffers) {
-        (void)device_->Wait(idle.last_use);
+        (void)device_->Wait(idle.last_use);  // a lost device has nothing left to wait for
         any = true;
       }
     }
