@@ -39,13 +39,14 @@ Result<std::vector<const Literal*>> Find(const Values& values, const std::vector
   return found;
 }
 
+std::vector<Literal> ListOf(Literal literal) {
+  std::vector<Literal> one(1);
+  one[0] = std::move(literal);
+  return one;
+}
+
 std::vector<Literal> ResultsOf(Literal result, size_t count) {
-  if (count == 1) {
-    std::vector<Literal> one;
-    one.push_back(std::move(result));
-    return one;
-  }
-  return std::move(result.mutable_tuple_elements());
+  return count == 1 ? ListOf(std::move(result)) : std::move(result.mutable_tuple_elements());
 }
 
 // One run of a function: what it shows its host, and what it takes from there, are its own.
@@ -157,11 +158,7 @@ Result<Literal> FunctionRun::TakeItem(const Shape& shape) {
   const std::lock_guard lock(mutex_);
   if (taken_ >= items_.size()) return InvalidArgument("infeed: all {} items are taken", items_.size());
   Literal item = items_[taken_++];
-  if (shape.IsTuple() && !item.shape().IsTuple()) {
-    std::vector<Literal> one;
-    one.push_back(std::move(item));
-    item = Literal::Tuple(std::move(one));
-  }
+  if (shape.IsTuple() && !item.shape().IsTuple()) item = Literal::Tuple(ListOf(std::move(item)));
   if (Compatible(item.shape(), shape)) return item;
   return InvalidArgument("infeed: item {} is {}, {} is wanted", taken_ - 1, item.shape().ToString(), shape.ToString());
 }

@@ -75,18 +75,18 @@ int64_t FeatureCount(const DeviceFacts& made_for) {
 
 // A limit of the kernels that the device's is below.
 std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
-  const auto below = [](uint64_t has, uint64_t needs, const char* what) {
-    return has >= needs ? std::string() : fmt::format("{} {}, {} needed", what, has, needs);
+  std::string text;
+  const auto below = [&](uint64_t has, uint64_t needs, const char* what) {
+    if (text.empty() && has < needs) text = fmt::format("{} {}, {} needed", what, has, needs);
   };
-  std::string text = below(device.max_workgroup_invocations, made_for.max_workgroup_invocations, "workgroups of");
-  for (size_t axis = 0; axis < 3 && text.empty(); ++axis) {
-    text = below(device.max_workgroup_size[axis], made_for.max_workgroup_size[axis], "workgroups of");
-    if (text.empty()) text = below(device.max_group_count[axis], made_for.max_group_count[axis], "workgroup counts of");
+  below(device.max_workgroup_invocations, made_for.max_workgroup_invocations, "workgroups of");
+  for (size_t axis = 0; axis < 3; ++axis) {
+    below(device.max_workgroup_size[axis], made_for.max_workgroup_size[axis], "workgroups of");
+    below(device.max_group_count[axis], made_for.max_group_count[axis], "workgroup counts of");
   }
-  if (text.empty()) text = below(device.max_shared_bytes, made_for.max_shared_bytes, "bytes of shared memory:");
-  if (text.empty()) text = below(device.max_storage_buffers, made_for.max_storage_buffers, "storage buffers:");
-  if (text.empty())
-    text = below(device.max_storage_range_bytes, made_for.max_storage_range_bytes, "bytes of a storage buffer:");
+  below(device.max_shared_bytes, made_for.max_shared_bytes, "bytes of shared memory:");
+  below(device.max_storage_buffers, made_for.max_storage_buffers, "storage buffers:");
+  below(device.max_storage_range_bytes, made_for.max_storage_range_bytes, "bytes of a storage buffer:");
   if (text.empty() && device.storage_offset_alignment > made_for.storage_offset_alignment) {
     text = fmt::format("offsets are multiples of {}, its are of {}", device.storage_offset_alignment,
                        made_for.storage_offset_alignment);

@@ -385,7 +385,7 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
                             const std::vector<Instruction*>& own) {
   const std::vector<IntList>& sizes = make.instruction().attributes<CollectivePermuteAttributes>().slice_sizes;
   const auto array_of = [&](Instruction* arrays, size_t k) {
-    return arrays->shape().IsTuple() ? PartAt(make, arrays, {k}) : arrays;
+    return arrays->shape().IsTuple() ? PartAt(make, arrays, {static_cast<int64_t>(k)}) : arrays;
   };
   const auto with_starts = [&](std::vector<Instruction*> operands, Instruction* starts, const PermuteSlice& slice) {
     for (Instruction* start : StartsOf(make, PartAt(make, starts, slice.path))) operands.push_back(start);
