@@ -226,10 +226,6 @@ bool AreBesideEachOther(const Plan& plan, int a, int b) {
   return first.overlap != 0 && first.overlap == second.overlap && first.queue != second.queue;
 }
 
-bool TouchesBoundary(const PhysicalRange& range) {
-  return range.space == MemorySpace::kParameter || range.space == MemorySpace::kResult;
-}
-
 }  // namespace
 
 bool OverlapHostSteps(StepGraph& graph, const DeviceFacts& facts) {
@@ -262,7 +258,7 @@ void FindHostWaits(Plan& plan) {
     for (const BufferSlice& leaf : evaluation->results) uses.push_back({RangeOf(plan, leaf), true});
     std::erase_if(uses, [](const MemoryUse& use) { return use.range.begin >= use.range.end; });
     evaluation->waits_for_arguments =
-        std::ranges::any_of(uses, [](const MemoryUse& use) { return TouchesBoundary(use.range); });
+        std::ranges::any_of(uses, [](const MemoryUse& use) { return IsBoundary(use.range.space); });
     evaluation->waits_for.clear();
     for (const auto& [segment, memory] : device) {
       if (segment > i && !in_loop[i]) break;

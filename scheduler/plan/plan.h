@@ -23,6 +23,7 @@ enum class MemorySpace : uint8_t {
   kConstant,   // uploaded once per executable; index: the block
   kScratch,    // kept by the execution context; index: the block
 };
+inline bool IsBoundary(MemorySpace space) { return space == MemorySpace::kParameter || space == MemorySpace::kResult; }
 
 struct Placement {
   MemorySpace space = MemorySpace::kScratch;

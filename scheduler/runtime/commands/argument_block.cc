@@ -11,8 +11,6 @@ void WriteAddress(std::span<std::byte> blocks, int64_t position, uint64_t addres
   std::memcpy(blocks.data() + position, &address, sizeof(address));
 }
 
-bool IsBoundary(MemorySpace space) { return space == MemorySpace::kParameter || space == MemorySpace::kResult; }
-
 }  // namespace
 
 ArgumentLayout LayOutArguments(const Plan& plan, int64_t alignment) {
