@@ -10,7 +10,6 @@
 #include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/run.h"
 #include "scheduler/runtime/memory/live_values.h"
-#include "scheduler/runtime/programs/sized.h"
 
 namespace VXLA_NAMESPACE {
 

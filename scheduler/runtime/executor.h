@@ -13,10 +13,9 @@
 #include "scheduler/runtime/client.h"
 #include "scheduler/runtime/commands/context_pool.h"
 #include "scheduler/runtime/commands/recorder.h"
+#include "scheduler/runtime/programs/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
-
-class SizedProgram;  // scheduler/runtime/programs/sized.h
 
 class Stopwatch {
  public:
@@ -43,7 +42,7 @@ struct ClientState {
 
 struct ExecutableState {
   std::shared_ptr<ClientState> client;
-  std::shared_ptr<SizedProgram> sized;  // then nothing else, but a module for whoever looks before the first run
+  std::unique_ptr<SizeDependent> sized;  // then nothing else, but a module for whoever looks before the first run
   std::unique_ptr<Module> module;
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;

@@ -8,12 +8,12 @@
 #include <mutex>
 #include <vector>
 
-#include "scheduler/runtime/programs/made_for_sizes.h"
+#include "scheduler/runtime/programs/size_dependent.h"
 #include "scheduler/runtime/programs/size_source.h"
 
 namespace VXLA_NAMESPACE {
 
-class SizedProgram {
+class SizedProgram : public SizeDependent {
  public:
   using CompileModule = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
 
@@ -21,12 +21,12 @@ class SizedProgram {
   // live sizes touch. Unsupported if only the latter will do.
   static Result<std::unique_ptr<SizedProgram>> Create(std::unique_ptr<SizeSource> source, CompileModule compile);
 
-  // For whoever looks at plans: what is likely, if that can be told; else the one that ran first, null before. It does
-  // not go before this does:
+  // What is likely, if that can be told; else the one that ran first, none before. It does not go before this does:
   // whoever looks at it holds references, while other threads run other sizes.
-  const Executable* shown() const;
-  Result<Execution> Execute(const Device& device, std::span<const Argument> arguments, const ExecuteOptions& options);
-  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments);
+  const Executable* shown() const override;
+  Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
+                            const ExecuteOptions& options) override;
+  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) override;
 
  private:
   struct Specialization {

@@ -1,4 +1,4 @@
-// What is made anew for each choice of sizes.
+// A program that is compiled anew for the sizes that its arguments come with.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "core/status.h"
+#include "scheduler/runtime/client.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -65,6 +66,17 @@ class MadeForSizes {
   std::mutex mutex_;
   uint64_t clock_ = 0;
   std::map<Key, Entry> made_;
+};
+
+class SizeDependent {
+ public:
+  virtual ~SizeDependent() = default;
+
+  // For whoever looks at plans; null: nothing has run that could be looked at.
+  virtual const Executable* shown() const = 0;
+  virtual Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
+                                    const ExecuteOptions& options) = 0;
+  virtual Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) = 0;
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -1,5 +1,5 @@
 // What is made for sizes is kept, made once at a time, and dropped where there is too much of it.
-#include "scheduler/runtime/programs/made_for_sizes.h"
+#include "scheduler/runtime/programs/size_dependent.h"
 
 #include <gtest/gtest.h>
 
