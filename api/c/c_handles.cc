@@ -139,11 +139,8 @@ VxlaCode Report(VxlaCode code, const std::string& text, VxlaMessage* message) no
   if (message == nullptr) return code;
   *message = nullptr;
   if (code == VXLA_OK) return code;
-  const Status made = Guarded([&] {
-    *message = new VxlaMessage_T{VxlaMessage_T::kKind, text};
-    return OkStatus();
-  });
-  (void)made;  // without memory there is no text
+  // Without memory there is no text.
+  (void)Guarded([&] { return *message = new VxlaMessage_T{VxlaMessage_T::kKind, text}, OkStatus(); });
   return code;
 }
 

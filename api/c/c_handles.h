@@ -170,11 +170,8 @@ void DestroyHandle(Handle* handle) noexcept {
   --owner.alive[OwnedKind(Handle::kKind)];
   handle->kind = HandleKind::kDestroyed;
   if (!owner.keeps_destroyed) return delete handle;
-  const Status kept = Guarded([&] {
-    owner.destroyed.emplace_back(std::shared_ptr<Handle>(handle));
-    return OkStatus();
-  });
-  (void)kept;  // without memory for it the shell goes, too
+  // Without memory for it the shell goes, too.
+  (void)Guarded([&] { return owner.destroyed.emplace_back(std::shared_ptr<Handle>(handle)), OkStatus(); });
 }
 
 // A struct of the caller's, with zeros for what its header lacked; `least`: its size in the first version of the
@@ -246,12 +243,10 @@ template <typename Handle>
 void DestroyUser(Handle* handle) noexcept {
   if (!Guarded([&] { return CheckHandle(handle, ""); }).ok()) return;
   VxlaDevice_T& owner = *handle->owner;
-  const Status retired = Guarded([&] {
+  (void)Guarded([&] {  // without memory for it, it goes at once, and waits
     const std::lock_guard lock(owner.mutex);
-    owner.retired.push_back(*handle->content);
-    return OkStatus();
+    return owner.retired.push_back(*handle->content), OkStatus();
   });
-  (void)retired;  // without memory for it, it goes at once, and waits
   DestroyHandle(handle);
   Sweep(owner);
 }
