@@ -1,7 +1,7 @@
 // Functions of f16 arguments whose f32 result is, at a few arguments, exactly a tie between two f16 although the exact
 // value is not: rounding twice would go the wrong way there. <op>_f16(x) is <op>_f32(x), moved one place off the tie at
 // those arguments, so that round_f16 of it is correctly rounded for every f16 x. Functions without such arguments have
-// no <op>_f16 (core/numerics/accuracy.h: HasF16Variant; tests/math checks every function at every f16).
+// no <op>_f16 (core/ir/opcode.h: kF16Variant; tests/math checks every function at every f16).
 
 // r one place further from 0, or nearer to it.
 FN F off_tie_f32(float r, bool further, bool nearer) {
