@@ -12,7 +12,7 @@ constexpr uint32_t AllOf(std::initializer_list<Trait> traits) {
   return all;
 }
 
-#define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family, ...) \
+#define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family, Attributes, ...) \
   OpcodeFacts{#Name, hlo, stablehlo, operands, #family, OpcodeKind::kind, AllOf({__VA_ARGS__})},
 #define ELEMENTWISE(...) VXLA_FACTS(kElementwise, __VA_ARGS__)
 #define INDEXING(...) VXLA_FACTS(kIndexing, __VA_ARGS__)
