@@ -1,5 +1,6 @@
 #include "core/ir/opcode.h"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 
@@ -40,11 +41,10 @@ int OpcodeCount() { return static_cast<int>(kOpcodeFacts.size()); }
 
 const OpcodeFacts& FactsOf(Opcode opcode) { return kOpcodeFacts[static_cast<size_t>(opcode)]; }
 
-std::optional<Opcode> ParseOpcode(std::string_view hlo_text) {
-  for (size_t i = 0; i < kOpcodeFacts.size(); ++i) {
-    if (kOpcodeFacts[i].hlo_text == hlo_text) return static_cast<Opcode>(i);
-  }
-  return std::nullopt;
+std::optional<Opcode> ParseOpcode(std::string_view text, std::string_view OpcodeFacts::*form) {
+  const auto found = std::ranges::find(kOpcodeFacts, text, form);
+  if (text.empty() || found == kOpcodeFacts.end()) return std::nullopt;
+  return static_cast<Opcode>(found - kOpcodeFacts.begin());
 }
 
 }  // namespace VXLA_NAMESPACE

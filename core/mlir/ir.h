@@ -17,6 +17,7 @@
 #include "core/data/dimension_numbers.h"
 #include "core/data/literal.h"
 #include "core/data/shape.h"
+#include "core/ir/opcode.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -184,6 +185,9 @@ struct Program {
 // The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones
 // stay a scalar).
 Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes);
+
+// The elementwise operation that CHLO has under this name, and StableHLO does not (tan: since a later version).
+std::optional<Opcode> ParseChlo(std::string_view name);
 
 // The name of an element type as MLIR has it (f8E4M3FN, ui32, index as s64); and back.
 std::optional<ElementType> ParseElementWord(std::string_view word);

@@ -78,10 +78,8 @@ namespace {
 
 // CHLO's operations under the names that XLA has for them as custom calls.
 void ToCustomCall(Operation& operation) {
-  constexpr std::string_view kKnown[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
-                                         "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan",  "top_k"};
   const std::string name = operation.name.substr(operation.name.find('.') + 1);
-  if (!operation.name.starts_with("chlo.") || std::ranges::find(kKnown, name) == std::end(kKnown)) return;
+  if (!operation.name.starts_with("chlo.") || (name != "top_k" && !ParseChlo(name))) return;
   Attribute given(Attribute::Kind::kDictionary);
   given.entries = std::move(operation.attributes);
   if (name == "top_k") {

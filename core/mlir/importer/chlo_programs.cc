@@ -4,13 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "core/builder/broadcast.h"
 #include "core/builder/math.h"
 #include "core/mlir/importer/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
-
-using BinaryFunction = XlaOp (*)(XlaOp, XlaOp, const IntList&);
 
 XlaOp Constant(XlaOp like, double value) { return ScalarLike(like, value); }
 
@@ -138,31 +137,6 @@ XlaOp Is(std::string_view name, XlaOp x) {
   return name == "is_inf" ? IsInf(x) : name == "is_pos_inf" ? IsPosInf(x) : IsNegInf(x);
 }
 
-BinaryFunction BroadcastingFunction(std::string_view name) {
-  constexpr std::pair<std::string_view, BinaryFunction> kFunctions[] = {
-      {"broadcast_add", Add},
-      {"broadcast_and", And},
-      {"broadcast_atan2", Atan2},
-      {"broadcast_complex", Complex},
-      {"broadcast_divide", Div},
-      {"broadcast_maximum", Max},
-      {"broadcast_minimum", Min},
-      {"broadcast_multiply", Mul},
-      {"broadcast_or", Or},
-      {"broadcast_power", Pow},
-      {"broadcast_remainder", Rem},
-      {"broadcast_shift_left", ShiftLeft},
-      {"broadcast_shift_right_arithmetic", ShiftRightArithmetic},
-      {"broadcast_shift_right_logical", ShiftRightLogical},
-      {"broadcast_subtract", Sub},
-      {"broadcast_xor", Xor},
-  };
-  for (const auto& [text, function] : kFunctions) {
-    if (text == name) return function;
-  }
-  return nullptr;
-}
-
 // Without broadcast_dimensions, the operand of lower rank stands to the right.
 IntList BroadcastDimensions(const ProgramOperation& operation) {
   if (operation.has_broadcast_dimensions) return operation.broadcast_dimensions;
@@ -239,8 +213,10 @@ XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
     inner.name = name.substr(name.find('_') + 1);
     return Compose(inner, {a, b});
   }
-  const BinaryFunction function = BroadcastingFunction(name);
-  return function == nullptr ? XlaOp() : function(x[0], x[1], dimensions);
+  const std::string_view stem = name.starts_with("broadcast_") ? name.substr(10) : "";
+  const std::optional<Opcode> opcode = ParseOpcode(stem, &OpcodeFacts::stablehlo_text);
+  if (!opcode || !IsElementwise(*opcode) || FactsOf(*opcode).operand_count != 2) return {};
+  return EmitBinary(*opcode, x[0], x[1], dimensions);
 }
 
 // a `direction` b of complex numbers: by the real parts, where these are equal by the imaginary ones.

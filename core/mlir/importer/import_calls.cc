@@ -392,19 +392,11 @@ Status ImportTopK(Frame& frame, const Operation& operation) {
 
 Status ImportChlo(Frame& frame, const Operation& operation) {
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
-  constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
-                                        "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan"};
-  if (std::ranges::find(kSame, name) != std::end(kSame)) {
-    std::string hlo(name);
-    std::ranges::replace(hlo, '_', '-');
-    return ImportPlain(frame, operation, *ParseOpcode(hlo));
-  }
+  if (const auto opcode = ParseChlo(name)) return ImportPlain(frame, operation, *opcode);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   ProgramOperation wanted;
   wanted.name = name;
   for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
-  for (const ValueId result : operation.results)
-    wanted.results.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
   if (operation.Find("broadcast_dimensions") != nullptr) {
     wanted.has_broadcast_dimensions = true;
     VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, operation.Ints("broadcast_dimensions"));

@@ -17,18 +17,6 @@ std::string_view StablehloName(std::string_view name) {
   return {};
 }
 
-const std::unordered_map<std::string_view, Opcode>& StablehloOpcodes() {
-  static const auto* const opcodes = [] {
-    auto* map = new std::unordered_map<std::string_view, Opcode>;
-    for (int i = 0; i < OpcodeCount(); ++i) {
-      const OpcodeFacts& facts = FactsOf(static_cast<Opcode>(i));
-      if (!facts.stablehlo_text.empty()) map->emplace(facts.stablehlo_text, static_cast<Opcode>(i));
-    }
-    return map;
-  }();
-  return *opcodes;
-}
-
 // An array whose memory is its own is for calls, and for what hands values on.
 Status CheckBuffers(Frame& frame, const Operation& operation) {
   const std::string_view name = StablehloName(operation.name);
@@ -146,8 +134,8 @@ Status ImportUnsharded(Frame& frame, const Operation& operation) {
   if (Handler* const handler = HandlerOf(operation.name)) return (*handler)(frame, operation);
   const std::string_view stablehlo = StablehloName(operation.name);
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
-  const auto found = StablehloOpcodes().find(stablehlo);
-  if (found != StablehloOpcodes().end()) return ImportPlain(frame, operation, found->second);
+  if (const auto opcode = ParseOpcode(stablehlo, &OpcodeFacts::stablehlo_text))
+    return ImportPlain(frame, operation, *opcode);
   if (operation.name.starts_with("interpreter.")) {
     return Unsupported("{}: stands only in the function that `vxla check` runs, not in a region or a called function",
                        operation.name)

@@ -33,7 +33,7 @@ Result<std::vector<Shape>> WithLayouts(const Operation& operation, std::string_v
 // Operations that are composed of others: CHLO's, and those whose meaning HLO does not have. Null: not one of them.
 struct ProgramOperation {
   std::string_view name;  // without its dialect
-  std::vector<Shape> operands, results;
+  std::vector<Shape> operands;
   IntList broadcast_dimensions;
   bool has_broadcast_dimensions = false;
   ComparisonDirection direction = ComparisonDirection::kEq;

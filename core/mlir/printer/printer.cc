@@ -151,10 +151,8 @@ Status StablehloPrinter::PrintBranch(const Computation& computation, const Names
 
 Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  constexpr Opcode kChlo[] = {Opcode::kAcos,   Opcode::kAcosh,  Opcode::kAsin,    Opcode::kAsinh, Opcode::kAtan,
-                              Opcode::kAtanh,  Opcode::kCosh,   Opcode::kDigamma, Opcode::kErf,   Opcode::kErfc,
-                              Opcode::kErfInv, Opcode::kLgamma, Opcode::kMulhi,   Opcode::kSinh};
-  if (std::ranges::find(kChlo, opcode) != std::end(kChlo)) {
+  const std::string_view text = FactsOf(opcode).stablehlo_text;
+  if (IsElementwise(opcode) && text.empty()) {
     std::string name(OpcodeText(opcode));
     std::ranges::replace(name, '-', '_');
     return "chlo." + name;
@@ -170,7 +168,6 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
     return std::string("stablehlo.reshape");
   if (opcode == Opcode::kAllToAll && instruction.attributes<CollectiveAttributes>().dimensions.empty())
     return NotSupported(instruction, "StableHLO's splits each operand, here each goes to one member");
-  const std::string_view text = FactsOf(opcode).stablehlo_text;
   if (text.empty() || IsAnyOf(opcode, Opcode::kAsyncStart, Opcode::kAsyncDone, Opcode::kDynamicReshape))
     return NotSupported(instruction, "StableHLO has no such operation");
   return "stablehlo." + std::string(text);
