@@ -391,15 +391,11 @@ Status OperationParser::ParseReducer(Operation& operation, size_t count) {
   if (pairs.arguments.size() != 2 * count)
     return lexer_.Error("{}: {} arguments of the reducer, {} needed", operation.name, pairs.arguments.size(),
                         2 * count);
-  Region region;
-  Block& block = region.blocks.emplace_back();
+  Block block;
   for (size_t half = 0; half < 2; ++half) {
     for (size_t i = 0; i < count; ++i) block.arguments.push_back(pairs.arguments[2 * i + half]);
   }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-  VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-  operation.regions.push_back(std::move(region));
-  return OkStatus();
+  return ParseRegionInto(operation, std::move(block), "");
 }
 
 // ---- scan
@@ -421,10 +417,7 @@ Status OperationParser::ParseScan(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("the dimension of a scan"));
   SetAttribute(operation.attributes, "dimension", IntegerAttribute(dimension));
   if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
-  {
-    const Scope scope(*this, false);
-    VXLA_ASSIGN_OR_RETURN(operation.regions.emplace_back(), ParseRegion());
-  }
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, ""));
   return ParseTrailingTypes(operation);
 }
 
@@ -461,12 +454,9 @@ Status OperationParser::ParseWhile(Operation& operation) {
   for (const std::string_view word : {"cond", "do"}) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
     const Scope scope(*this, false);
-    Region region;
-    Block& block = region.blocks.emplace_back();
+    Block block;
     VXLA_RETURN_IF_ERROR(DefineArguments(block, names, types));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-    operation.regions.push_back(std::move(region));
+    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), ""));
   }
   result_types_ = std::move(types);
   return OkStatus();
@@ -569,11 +559,9 @@ Status OperationParser::ParseManualComputation(Operation& operation) {
   }
   {
     const Scope scope(*this, false);
-    Region region;
-    VXLA_RETURN_IF_ERROR(ParseBlockArguments(region.blocks.emplace_back()));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-    operation.regions.push_back(std::move(region));
+    Block block;
+    VXLA_RETURN_IF_ERROR(ParseBlockArguments(block));
+    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), ""));
   }
   return ParseAttributesAndTypes(operation);
 }
