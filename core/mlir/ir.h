@@ -2,6 +2,7 @@
 // values, attributes and regions. core/mlir/importer/importer.h makes a module of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -167,6 +168,30 @@ auto Inside(Of& operation) {
          std::views::transform(&Block::operations) | std::views::join;
 }
 
+// Each operand of an operation and of those in its regions.
+template <typename Of>
+void ForEachOperand(Of& operation, const auto& visit) {
+  for (auto& operand : operation.operands) visit(operand);
+  for (auto& inner : Inside(operation)) ForEachOperand(inner, visit);
+}
+// Whether it holds of one of them.
+bool AnyOperand(const Operation& operation, const auto& holds) {
+  return std::ranges::any_of(operation.operands, holds) ||
+         std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return AnyOperand(inner, holds); });
+}
+
+// The dimension numbers of a convolution under StableHLO's names.
+void VisitParts(auto& numbers, const auto& visit) {
+  visit("input_batch_dimension", numbers.input_batch);
+  visit("input_feature_dimension", numbers.input_feature);
+  visit("input_spatial_dimensions", numbers.input_spatial);
+  visit("kernel_input_feature_dimension", numbers.kernel_input_feature);
+  visit("kernel_output_feature_dimension", numbers.kernel_output_feature);
+  visit("kernel_spatial_dimensions", numbers.kernel_spatial);
+  visit("output_batch_dimension", numbers.output_batch);
+  visit("output_feature_dimension", numbers.output_feature);
+  visit("output_spatial_dimensions", numbers.output_spatial);
+}
 // Of the attribute dimension_numbers, in the form of texts of today or of older ones.
 Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation);
 

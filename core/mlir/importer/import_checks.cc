@@ -31,21 +31,13 @@ void CollectSymbols(const Attribute& attribute, std::unordered_set<std::string>&
   for (const Attribute& element : attribute.elements) CollectSymbols(element, names);
 }
 
-void CollectCalls(const Region& region, std::unordered_set<std::string>& called,
+void CollectCalls(const Operation& parent, std::unordered_set<std::string>& called,
                   std::unordered_set<std::string>& parallel) {
-  for (const Block& block : region.blocks) {
-    for (const Operation& operation : block.operations) {
-      auto& names = operation.name == kRunParallel ? parallel : called;
-      for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
-      for (const Region& inner : operation.regions) CollectCalls(inner, called, parallel);
-    }
+  for (const Operation& operation : Inside(parent)) {
+    auto& names = operation.name == kRunParallel ? parallel : called;
+    for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
+    CollectCalls(operation, called, parallel);
   }
-}
-
-// What an operation and its regions take from around them.
-void CollectUses(const Operation& operation, std::vector<ValueId>& uses) {
-  uses.insert(uses.end(), operation.operands.begin(), operation.operands.end());
-  for (const Operation& inner : Inside(operation)) CollectUses(inner, uses);
 }
 
 Result<double> NumberOf(const Operation& operation, std::string_view name, double otherwise) {
@@ -159,7 +151,7 @@ Instruction* DeviceNumber(Frame& frame, int64_t partitions) {
 
 std::vector<CheckEntry> CheckEntries(const Program& program) {
   std::unordered_set<std::string> called, parallel;
-  for (const Region& region : program.module.regions) CollectCalls(region, called, parallel);
+  CollectCalls(program.module, called, parallel);
   std::vector<CheckEntry> entries;
   for (const Operation& function : Inside(program.module)) {
     const Attribute* symbol = function.Find("sym_name");
@@ -234,12 +226,10 @@ Result<CheckFunction> CheckBuilder::Run(const std::string& name) {
     const Operation& operation = block->operations[i];
     const size_t stage = ranges.size() - 1;
     const bool parallel = operation.name == kRunParallel, returns = operation.name.ends_with(".return");
-    std::vector<ValueId> uses;
-    CollectUses(operation, uses);
-    for (const ValueId use : uses) {
+    ForEachOperand(operation, [&](ValueId use) {
       const auto found = defined_.find(use);
       if (found != defined_.end() && (parallel || returns || found->second != stage)) Require(use);
-    }
+    });
     for (const ValueId result : operation.results) defined_[result] = stage;
     ranges.back().second = i + 1;
     if (parallel) ranges.emplace_back(i + 1, i + 1);
@@ -291,12 +281,10 @@ Status CheckBuilder::BuildStage(const Operation& function, size_t number, std::s
       VXLA_RETURN_IF_ERROR(CheckReturned(function, operation));
       continue;
     }
-    std::vector<ValueId> uses;
-    CollectUses(operation, uses);
-    for (const ValueId use : uses) {
+    ForEachOperand(operation, [&](ValueId use) {
       const auto found = defined_.find(use);
       if (found != defined_.end() && found->second < number) BindEarlierValue(frame, use, stage.inputs);
-    }
+    });
     VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
   }
   BindStageOutputs(frame, number);
@@ -556,17 +544,16 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
 
 // check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
 // whether they are as expected.
-Status ImportCheck(Frame& frame, const Operation& operation) {
+Status ImportCheck(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool probe = operation.name == "interpreter.probe";
   CheckBuilder* const checks = frame.importer.checks();
-  if (checks == nullptr && probe) return ImportIdentity(frame, operation);
+  if (checks == nullptr && probe) return BindValues(frame, operation, operands);
   if (checks == nullptr) return operation.NotSupported("only `vxla check` runs it");
   if (frame.importer.lanes().applied > 0 || !frame.importer.lanes().sizes.empty())
     return operation.NotSupported("stands in a region that is applied element by element, where nothing is checked");
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, values));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, operands));
   if (operation.results.empty()) return OkStatus();
-  return BindValues(frame, operation, {probe ? values[0] : agrees});
+  return BindValues(frame, operation, {probe ? operands[0] : agrees});
 }
 
 Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,

@@ -48,18 +48,10 @@ class Hoister {
 
   // Whether any operand, of the operations in its regions too, is not of `values`, and an array.
   bool TakesArray(const Operation& operation, const Values& values) const {
-    return std::ranges::any_of(operation.operands,
-                               [&](ValueId v) {
-                                 const Type& type = program_.values[v].type;
-                                 return !values.contains(v) && type.kind == Type::Kind::kShape &&
-                                        type.shape.IsArray() && type.shape.rank() > 0;
-                               }) ||
-           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return TakesArray(inner, values); });
-  }
-
-  bool Uses(const Operation& operation, const Values& values) const {
-    return std::ranges::any_of(operation.operands, [&](ValueId v) { return values.contains(v); }) ||
-           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return Uses(inner, values); });
+    return AnyOperand(operation, [&](ValueId v) {
+      const Type& type = program_.values[v].type;
+      return !values.contains(v) && type.kind == Type::Kind::kShape && type.shape.IsArray() && type.shape.rank() > 0;
+    });
   }
 
   void Hoist(Region& region, std::vector<Operation>& before) const {
@@ -73,7 +65,8 @@ class Hoister {
       Values own;
       for (const Region& inner : operation.regions) Define(inner, own);
       for (const ValueId value : own) inside.erase(value);
-      const bool stays = operation.results.empty() || Uses(operation, inside);
+      const bool stays =
+          operation.results.empty() || AnyOperand(operation, [&](ValueId v) { return inside.contains(v); });
       if (!stays) {
         for (const ValueId result : operation.results) inside.erase(result);
       }
