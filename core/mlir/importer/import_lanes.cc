@@ -150,7 +150,7 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
   return value;
 }
 
-Status ImportGenerate(Frame& frame, const Operation& operation) {
+Status ImportGenerate(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
   Axes axes;
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, RunLanes(frame, operation, shape, &axes));
@@ -158,8 +158,7 @@ Status ImportGenerate(Frame& frame, const Operation& operation) {
   return BindLanes(frame, operation.results[0], operation, value, std::move(axes));
 }
 
-Status ImportTensorCast(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
+Status ImportTensorCast(Frame& frame, const Operation& operation, Instructions& operands) {
   return BindLanes(frame, operation, operands[0]);
 }
 
@@ -209,8 +208,7 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
 }
 
 // Both branches for all elements, and each element's own of them.
-Status ImportLaneBranches(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const predicate, Lookup(frame, operation, operation.operands[0]));
+Status ImportLaneBranches(Frame& frame, const Operation& operation, Instructions& operands) {
   Operation choices[2];  // of (predicate, value of the first branch, value of the second) for each result
   std::vector<Instruction*> results[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -229,7 +227,7 @@ Status ImportLaneBranches(Frame& frame, const Operation& operation) {
     choice.location = operation.location;
     choice.operands = {operation.operands[0], choices[0].operands[k], choices[1].operands[k]};
     choice.results = {operation.results[k]};
-    std::vector<Instruction*> values{predicate, results[0][k], results[1][k]};
+    std::vector<Instruction*> values{operands[0], results[0][k], results[1][k]};
     Align(frame, choice, values);
     VXLA_ASSIGN_OR_RETURN(Instruction* const value, AddInferred(frame, choice, Opcode::kSelect, values));
     VXLA_RETURN_IF_ERROR(BindLanes(frame, choice, value));

@@ -5,15 +5,19 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// Imports one operation.
-using Handler = Status(Frame& frame, const Operation& operation);
+// Imports one operation; its operands are the handler's to change.
+using Handler = Status(Frame& frame, const Operation& operation, Instructions& operands);
+// With how many operands, results and regions it takes.
+constexpr int kAny = -1;
+constexpr int AtLeast(int count) { return kAny - count; }
+struct HandlerRow {
+  Handler* handler = nullptr;
+  int operands = kAny, results = kAny, regions = kAny;
+};
 
 // Instructions of a frame, and what values are there (import_frame.cc).
 Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
-// An error unless there are so many, and of results, where given, so many.
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
-                                           std::optional<size_t> results = {});
+Result<Instructions> Operands(Frame& frame, const Operation& operation);
 // With its shape inferred; `stated` gives what the operands leave open.
 Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
                                  std::vector<Instruction*> operands, Attributes attributes = NoAttributes{},
@@ -24,21 +28,24 @@ Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std
 Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
 // The results of an operation are those of an instruction: it, or the elements of its tuple.
 Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction);
-Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
-                                         const std::vector<Instruction*>& arguments);
+// The root of a program of such operands, which is written here.
+using BuildProgram = std::function<XlaOp(const std::vector<XlaOp>&)>;
+Result<Instruction*> Composed(Frame& frame, const Operation& operation, const Instructions& operands,
+                              const BuildProgram& build);
+Status BindComposed(Frame& frame, const Operation& operation, const Instructions& operands, const BuildProgram& build);
 
 // Any operation, and those of one opcode (import_operations.cc).
 Result<const Block*> OnlyBlock(const Operation& operation, size_t region);
 Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
-Handler ImportOperation;
+Status ImportOperation(Frame& frame, const Operation& operation);
 
 // Single operations (import_ops.cc).
 Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated);
 Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
 Handler ImportConstant, ImportBroadcastInDim, ImportBroadcast, ImportReshape, ImportIota, ImportDynamicPad,
     ImportRealDynamicSlice, ImportDynamicGather, ImportDynamicConvolution, ImportDot, ImportCompare, ImportRng,
-    ImportConvert, ImportIdentity, ImportNothing, ImportBarrier;
+    ImportConvert, ImportNothing, ImportBarrier;
 
 // Products and sequences (import_products.cc).
 Handler ImportEinsum, ImportTorchIndexSelect, ImportRaggedDot, ImportScan, ImportConstantLike;
@@ -83,7 +90,7 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
 Handler ImportGenerate, ImportTensorCast, ImportLaneBranches;
 
 // The tensor dialect (import_tensor.cc).
-Handler* TensorHandlerOf(std::string_view name);
+HandlerRow TensorHandlerOf(std::string_view name);
 Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
 void MarkChecked(Instruction* instruction, const Operation& operation);
 // Of a loop whose updates are parallel: from here on its number is new; what it starts with; one of the updates.
@@ -97,16 +104,16 @@ Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
 Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
 Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
                               ComparisonDirection direction);
-Handler ImportArith, ImportShapeDialect;
+Handler ImportArith, ImportArithConstant, ImportShapeDialect;
 
 // Sizes that are operands, and known when the program is refined (import_dynamic.cc).
 // A result that is known becomes a constant.
 Instruction* Folded(Frame& frame, Instruction* value);
 Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type);
-Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation);
+Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation, Instructions& operands);
 // Starts that are one value each, of an array of them.
 Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list);
-Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const Instructions& operands);
 Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index);
 Handler ImportGetDimensionSize, ImportSetDimensionSize;
 

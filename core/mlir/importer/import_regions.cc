@@ -360,13 +360,11 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
   return BindValues(frame, operation, results);
 }
 
-Status ImportWhile(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
+Status ImportWhile(Frame& frame, const Operation& operation, Instructions& operands) {
   if (!frame.importer.refines() || !HasOpenSizes(frame, operation))
-    return ImportLoop(frame, operation, std::move(init));
-  return frame.importer.ImportOr([&] { return ImportLoop(frame, operation, init); },
-                                 [&] { return ImportTrips(frame, operation, std::move(init)); });
+    return ImportLoop(frame, operation, std::move(operands));
+  return frame.importer.ImportOr([&] { return ImportLoop(frame, operation, operands); },
+                                 [&] { return ImportTrips(frame, operation, std::move(operands)); });
 }
 
 // What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
@@ -387,13 +385,10 @@ Status Importer::ImportOr(const std::function<Status()>& first, const std::funct
 }
 
 // if, case: each branch takes what it uses of what is around it.
-Status ImportBranches(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportBranches(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
-  if (HasLanes(frame, operation)) return ImportLaneBranches(frame, operation);
+  if (HasLanes(frame, operation)) return ImportLaneBranches(frame, operation, operands);
   if (!frame.importer.refines() || !frame.importer.lanes().sizes.empty() || !HasOpenSizes(frame, operation))
     return ImportConditional(frame, operation, std::move(operands));
   // Sizes that data decide in a branch: which one it is comes first.
@@ -407,21 +402,16 @@ Status ImportBranches(Frame& frame, const Operation& operation) {
 }
 
 // reduce, map
-Status ImportAlong(Frame& frame, const Operation& operation) {
+Status ImportAlong(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool maps = operation.name.ends_with("map");
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints("dimensions"));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, maps ? Opcode::kMap : Opcode::kReduce, std::move(operands),
                            DimensionsAttributes{dimensions}, maps ? Takes::kOnce : Takes::kAccumulated);
 }
 
 // reduce_window, select_and_scatter
-Status ImportWindowed(Frame& frame, const Operation& operation) {
+Status ImportWindowed(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool reduces = operation.name.ends_with("reduce_window");
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(reduces ? 1 : 2));
-  VXLA_RETURN_IF_ERROR(reduces ? operation.ExpectOperandsAtLeast(2) : operation.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   WindowAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(operation, operands[0]->shape().rank()));
   return ImportWithRegions(frame, operation, reduces ? Opcode::kReduceWindow : Opcode::kSelectAndScatter,
@@ -429,18 +419,13 @@ Status ImportWindowed(Frame& frame, const Operation& operation) {
                            reduces ? Takes::kAccumulated : Takes::kConstants);
 }
 
-Status ImportScatter(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+Status ImportScatter(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(operation));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, Opcode::kScatter, std::move(operands), std::move(attributes),
                            Takes::kAccumulated);
 }
 
-Status ImportSort(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportSort(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(int64_t dimension, operation.Int("dimension", -1));
   if (dimension < 0) dimension += operands[0]->shape().rank();
   SortAttributes attributes;
@@ -450,12 +435,10 @@ Status ImportSort(Frame& frame, const Operation& operation) {
 }
 
 // all_reduce, reduce_scatter
-Status ImportReducingCollective(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+Status ImportReducingCollective(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, frame.importer.typed()));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, opcode, std::move(operands), std::move(attributes), Takes::kConstants,
                            frame.importer.ResultShape(operation));
 }

@@ -194,24 +194,19 @@ Status ShardingImporter::ConstrainResults(Frame& frame, const Operation& operati
   return OkStatus();
 }
 
-Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation, Instructions& operands) {
   const Attribute* const said = operation.Find("sharding");
-  if (!IsPartitioned() || said == nullptr) return ImportIdentity(frame, operation);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
-  if (!value->shape().IsArray()) return ImportIdentity(frame, operation);
-  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(operation, *said, value->shape()));
-  return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
+  if (!IsPartitioned() || said == nullptr || !operands[0]->shape().IsArray())
+    return BindValues(frame, operation, operands);
+  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(operation, *said, operands[0]->shape()));
+  return BindValues(frame, operation, {Constrained(frame, operands[0], std::move(sharding))});
 }
 
-Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(0));
+Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation, Instructions& operands) {
   const Attribute* const number = operation.Find("group_id");
   if (number == nullptr || number->kind != Attribute::Kind::kInteger)
     return operation.Error("group_id: a number is wanted");
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  Instruction* const value = operands[0];
   if (!value->shape().IsArray()) return operation.Error("{} is no array", value->shape().ToString());
   const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
   if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
@@ -226,19 +221,20 @@ Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
 }
 
 // Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
-Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operation, std::string_view target) {
+Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operation, const Instructions& operands,
+                                          std::string_view target) {
   if (target == "InspectSharding") {
-    VXLA_RETURN_IF_ERROR(Ask(frame, operation));
+    VXLA_RETURN_IF_ERROR(Ask(frame, operation, operands));
     return true;
   }
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
   if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  Instruction* const value = operands[0];
   const Shape& result = importer_.program().ShapeOf(operation.results[0]);
   const Attribute* const said = operation.Find(kOpSharding);
-  if (!IsPartitioned()) return ImportIdentity(frame, operation).ok();
+  if (!IsPartitioned()) return BindValues(frame, operation, operands).ok();
   std::optional<ArraySharding> sharding;
   if (to_tiles) {
     const auto constraint = stated_.constraints.find(value);
@@ -247,7 +243,7 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
     VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(operation, *said, result));
   }
   if (!to_tiles && !from_tiles) {
-    if (!sharding) return ImportIdentity(frame, operation).ok();
+    if (!sharding) return BindValues(frame, operation, operands).ok();
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {Constrained(frame, value, *sharding)}));
     return true;
   }
@@ -270,14 +266,12 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
 }
 
 // A call of JAX's that passes its operand on: who compiles the program answers it.
-Status ShardingImporter::Ask(Frame& frame, const Operation& operation) {
+Status ShardingImporter::Ask(Frame& frame, const Operation& operation, const Instructions& operands) {
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   const Attribute* const asker = operation.Find("backend_config");
   const bool is_text = asker != nullptr && asker->kind == Attribute::Kind::kString;
-  stated_.questions.push_back({value, is_text ? asker->text : std::string()});
-  if (operation.results.empty()) return OkStatus();
-  return BindValues(frame, operation, {value});
+  stated_.questions.push_back({operands[0], is_text ? asker->text : std::string()});
+  return operation.results.empty() ? OkStatus() : BindValues(frame, operation, operands);
 }
 
 // The tile of an operand or result of a manual computation: other axes may cut it further.
@@ -335,7 +329,7 @@ Result<std::vector<std::string>> ShardingImporter::ManualAxes(const Operation& o
 }
 
 // The body is a device's: it sees tiles.
-Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != operation.operands.size())
     return operation.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
@@ -348,7 +342,6 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
     }
   }
   VXLA_ASSIGN_OR_RETURN(said.axes, ManualAxes(operation, said.mesh.get()));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   std::vector<Shape> tiles;
   for (size_t i = 0; i < operands.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(operation, said.in[i], said.axes, operands[i]->shape()));
@@ -434,7 +427,6 @@ Result<std::unique_ptr<Module>> ShardingImporter::Partitioned(std::unique_ptr<Mo
     for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
   }
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
-  whole_ = std::move(module);
   parameter_shardings_ = std::move(made.parameters);
   result_shardings_ = std::move(made.results);
   answers_ = std::move(made.answers);
