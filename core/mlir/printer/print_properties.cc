@@ -34,9 +34,8 @@ std::string Paddings(const Window& window) {
 std::string Bool(bool value) { return value ? "true" : "false"; }
 
 std::string Precision(const std::vector<PrecisionLevel>& levels) {
-  std::string out;
-  for (const PrecisionLevel level : levels) out += (out.empty() ? "" : ", ") + Keyword(level);
-  return out.empty() ? "" : ", precision_config = [" + out + "]";
+  const std::string words = Join(Transformed(levels, Keyword<PrecisionLevel>));
+  return words.empty() ? "" : ", precision_config = [" + words + "]";
 }
 
 std::string Channel(const std::optional<int64_t>& channel, int type) {
@@ -48,11 +47,10 @@ std::string Channel(const std::optional<int64_t>& channel, int type) {
 std::string Groups(const ReplicaGroups& groups) {
   size_t size = 0;
   for (const IntList& group : groups.groups) size = std::max(size, group.size());
-  std::string rows;
-  for (IntList group : groups.groups) {
+  const std::string rows = Join(Transformed(groups.groups, [&](IntList group) {
     group.resize(size, -1);
-    rows += (rows.empty() ? "" : ", ") + List(group);
-  }
+    return List(group);
+  }));
   const size_t count = size == 0 ? 0 : groups.groups.size();
   return fmt::format("replica_groups = dense<{}> : tensor<{}x{}xi64>", count == 0 ? "" : "[" + rows + "]", count, size);
 }
