@@ -276,9 +276,7 @@ Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std:
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
   std::vector<Instruction*> sized{operands[0]};
   for (int d = 0; d < stated.rank(); ++d) sized.push_back(AsSize(frame, ElementAt(frame, operands[1], d)));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kDynamicReshape,
-                                                               std::move(sized), NoAttributes{}, {}, stated));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kDynamicReshape, std::move(sized), NoAttributes{}, {}, stated);
 }
 
 // The elements at `places`, a list, along one dimension, of which all is there for it, also where nothing lives: places

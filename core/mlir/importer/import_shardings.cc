@@ -15,6 +15,13 @@ const Attribute* ElementOf(const Attribute* list, size_t i) {
   return list == nullptr || i >= list->elements.size() ? nullptr : &list->elements[i];
 }
 
+ArraySharding Whole(const Shape& shape) {
+  ArraySharding sharding;
+  sharding.mesh = std::make_shared<const DeviceMesh>();
+  sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+  return sharding;
+}
+
 // Only what the named axes cut.
 ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axes) {
   const auto other = [&](const MeshPart& part) { return !Contains(axes, part.name); };
@@ -247,11 +254,7 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {Constrained(frame, value, *sharding)}));
     return true;
   }
-  if (!sharding) {
-    sharding.emplace();
-    sharding->mesh = std::make_shared<const DeviceMesh>();
-    sharding->dimensions.resize(static_cast<size_t>(result.rank()));
-  }
+  if (!sharding) sharding = Whole(result);
   const Shape &whole = to_tiles ? value->shape() : result, &tile = to_tiles ? result : value->shape();
   const Result<Shape> fits = TilesOf(*sharding).TileOf(whole);
   if (!fits.ok()) return operation.NotSupported("{}", fits.status().message());
@@ -414,17 +417,11 @@ Result<std::unique_ptr<Module>> ShardingImporter::Partitioned(std::unique_ptr<Mo
     return module;
   }
   if (importer_.refines()) {  // who runs it gives whole arrays
-    const auto whole = [this](const Shape& shape) {
-      ArraySharding sharding;
-      sharding.mesh = std::make_shared<const DeviceMesh>();
-      sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
-      return sharding;
-    };
     stated_.parameters.clear();
     stated_.results.clear();
     for (const Instruction* parameter : module->entry()->parameters())
-      stated_.parameters.emplace_back(whole(parameter->shape()));
-    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
+      stated_.parameters.emplace_back(Whole(parameter->shape()));
+    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(Whole(*leaf));
   }
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
   parameter_shardings_ = std::move(made.parameters);

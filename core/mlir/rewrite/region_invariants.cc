@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-constexpr std::string_view kScalarRegions[] = {
-    "stablehlo.all_reduce", "stablehlo.collective_reduce",  "stablehlo.map",
-    "stablehlo.reduce",     "stablehlo.reduce_scatter",     "stablehlo.reduce_window",
-    "stablehlo.scatter",    "stablehlo.select_and_scatter", "stablehlo.sort"};
+bool HasScalarRegions(std::string_view name) {
+  const auto opcode = ParseOpcode(name.substr(name.find('.') + 1), &OpcodeFacts::stablehlo_text);
+  return name.starts_with("stablehlo.") && opcode && Has(*opcode, Trait::kOnScalars);
+}
 
 using Values = std::unordered_set<ValueId>;
 
@@ -23,7 +23,7 @@ class Hoister {
       for (Block& block : region.blocks) {
         for (size_t i = 0; i < block.operations.size(); ++i) {
           Run(block.operations[i]);
-          if (std::ranges::find(kScalarRegions, block.operations[i].name) == std::end(kScalarRegions)) continue;
+          if (!HasScalarRegions(block.operations[i].name)) continue;
           std::vector<Operation> before;
           for (Region& inner : block.operations[i].regions) Hoist(inner, before);
           const size_t moved = before.size();
