@@ -205,22 +205,18 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
 // [start:limit:stride, ...]
 Status OperationParser::ParseSliceRanges(Operation& operation) {
   IntList starts, limits, strides;
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  while (!lexer_.At("]")) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t start, lexer_.TakeInt("the start of a slice"));
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "[", "]", [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(starts.emplace_back(), lexer_.TakeInt("the start of a slice"));
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-    VXLA_ASSIGN_OR_RETURN(const int64_t limit, lexer_.TakeInt("the limit of a slice"));
-    int64_t stride = 1;
-    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(stride, lexer_.TakeInt("the stride of a slice"));
-    starts.push_back(start);
-    limits.push_back(limit);
-    strides.push_back(stride);
-    if (!lexer_.Eat(",")) break;
-  }
+    VXLA_ASSIGN_OR_RETURN(limits.emplace_back(), lexer_.TakeInt("the limit of a slice"));
+    strides.push_back(1);
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(strides.back(), lexer_.TakeInt("the stride of a slice"));
+    return OkStatus();
+  }));
   SetAttribute(operation.attributes, "start_indices", IntListAttribute(starts));
   SetAttribute(operation.attributes, "limit_indices", IntListAttribute(limits));
   SetAttribute(operation.attributes, "strides", IntListAttribute(strides));
-  return lexer_.Expect("]");
+  return OkStatus();
 }
 
 // : T            operands and result are of one type
