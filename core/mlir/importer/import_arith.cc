@@ -57,7 +57,7 @@ Shape WithElement(Shape shape, ElementType type) {
 
 // Predicates that hold for NaN, and those about NaN.
 Status ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
-                       const std::vector<Instruction*>& operands) {
+                       const Instructions& operands) {
   const Shape truth = WithElement(operands[0]->shape(), ElementType::kPred);
   if (predicate == "true" || predicate == "false")
     return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
@@ -77,7 +77,7 @@ Status ImportUnordered(Frame& frame, const Operation& operation, std::string_vie
   return BindLanes(frame, operation, frame.Or(result, none));
 }
 
-Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportArithCompare(Frame& frame, const Operation& operation, Instructions operands) {
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
   const bool floats = operation.name == "arith.cmpf";
   const std::span<const std::string_view> numbers =
@@ -115,7 +115,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
 }
 
 // Divisions that round to minus or plus infinity; the larger and smaller of what is no NaN.
-Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportArithRounded(Frame& frame, const Operation& operation, Instructions operands) {
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType type = operands[0]->shape().element_type();
   if (name.ends_with("numf")) {

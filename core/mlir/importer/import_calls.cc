@@ -15,7 +15,7 @@ constexpr std::string_view kApiVersions[] = {"", "", "API_VERSION_STATUS_RETURNI
                                              "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
 
 Status CheckSignature(const Operation& operation, std::string_view callee, const Computation& computation,
-                      const std::vector<Instruction*>& arguments) {
+                      const Instructions& arguments) {
   if (computation.parameters().size() != arguments.size()) {
     return operation.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
                            arguments.size());
@@ -59,7 +59,7 @@ Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation,
 }
 
 Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, frame.importer.typed()));
   std::vector<Computation*> called;
   if (const Attribute* names = operation.Find("called_computations")) {
@@ -103,9 +103,9 @@ Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_
 // Null: the function was written in the place of its call, and its results are bound.
 Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
                                   CallAttributes attributes) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   if (frame.importer.refines()) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+    VXLA_ASSIGN_OR_RETURN(const Instructions results,
                           frame.importer.InlineFunction(frame, callee, operation.location, operands));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
     return nullptr;
@@ -258,7 +258,7 @@ Status ImportAsyncStart(Frame& frame, const Operation& operation, Instructions& 
   if (block->arguments.size() != operands.size())
     return operation.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
   for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   frame.values[operation.results[0]] = frame.Together(std::move(results));
   return OkStatus();
 }
@@ -275,7 +275,7 @@ Status ImportAllToAll(Frame& frame, const Operation& operation, Instructions& op
   VXLA_ASSIGN_OR_RETURN(const int64_t count, operation.Int("split_count"));
   VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(operation));
   VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(operation));
-  std::vector<Instruction*> results;
+  Instructions results;
   const auto exchange = [&](const std::vector<XlaOp>& x) {
     return AllToAll(x[0], split, concat, count, groups, {}, channel);
   };
@@ -295,7 +295,7 @@ std::vector<Shape> ReceivedShapes(Frame& frame, const Operation& operation) {
 // Of what a pair has: the parts of its first element, or all of it, and its second one, the token.
 Status BindReceived(Frame& frame, const Operation& operation, Instruction* pair) {
   Instruction* const value = frame.Element(pair, 0);
-  std::vector<Instruction*> results;
+  Instructions results;
   const auto count = static_cast<int64_t>(operation.results.size()) - 1;
   if (!value->shape().IsTuple()) results.push_back(value);
   for (int64_t i = 0; i < count && value->shape().IsTuple(); ++i) results.push_back(frame.Element(value, i));

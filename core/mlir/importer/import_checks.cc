@@ -177,7 +177,7 @@ class CheckBuilder {
   explicit CheckBuilder(Importer& importer) : importer_(importer) {}
   Result<CheckFunction> Run(const std::string& name);
   // Of the operation's values: what the host is shown.
-  Result<Instruction*> Shown(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
+  Result<Instruction*> Shown(Frame& frame, const Operation& operation, const Instructions& values);
 
  private:
   Status BuildStage(const Operation& function, size_t number, std::span<const Operation> operations);
@@ -185,7 +185,7 @@ class CheckBuilder {
   void BindEarlierValue(Frame& frame, ValueId value, std::vector<ValueId>& inputs);
   void BindStageOutputs(Frame& frame, size_t number);
   Status CheckReturned(const Operation& function, const Operation& operation) const;
-  Result<size_t> NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands);
+  Result<size_t> NumberOfCheck(const Operation& operation, const Instructions& operands);
   Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);
   Status ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run);
   Result<Instruction*> CallProgram(Frame& frame, const Operation& operation, const std::string& name,
@@ -305,7 +305,7 @@ Status CheckBuilder::BuildStage(const Operation& function, size_t number, std::s
 // What is needed outside becomes the results; constants need no device.
 void CheckBuilder::BindStageOutputs(Frame& frame, size_t number) {
   importer_.set_location({});
-  std::vector<Instruction*> results;
+  Instructions results;
   for (const ValueId value : required_) {
     if (defined_[value] != number || !frame.values.contains(value)) continue;
     const Instruction* const result = frame.values[value];
@@ -336,7 +336,7 @@ Status CheckBuilder::CheckReturned(const Operation& function, const Operation& o
 }
 
 // The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
-Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
+Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const Instructions& operands) {
   if (const auto known = numbers_.find(&operation); known != numbers_.end()) return known->second;
   Check check;
   check.operation = CheckName(operation);
@@ -356,11 +356,10 @@ Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std
   return numbers_[&operation] = out_.checks.size() - 1;
 }
 
-Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation,
-                                         const std::vector<Instruction*>& values) {
+Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation, const Instructions& values) {
   VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
   Instruction* const device = partitions_ > 0 ? DeviceNumber(frame, partitions_) : frame.Number(ElementType::kS32, 0);
-  std::vector<Instruction*> shown{frame.Number(ElementType::kS32, static_cast<int64_t>(number)), device};
+  Instructions shown{frame.Number(ElementType::kS32, static_cast<int64_t>(number)), device};
   shown.insert(shown.end(), values.begin(), values.end());
   CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
   attributes.custom_call_has_side_effect = true;
@@ -425,7 +424,7 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
                                                size_t& taken) {
   VXLA_ASSIGN_OR_RETURN(Computation* const callee, importer_.ImportFunction(name, operation.location));
   importer_.set_location(operation.location);
-  std::vector<Instruction*> arguments;
+  Instructions arguments;
   for (const Instruction* parameter : callee->parameters()) {
     if (parameter->shape().IsToken()) {
       arguments.push_back(frame.Add(Opcode::kAfterAll, Shape::Token()));
@@ -486,7 +485,7 @@ Result<Computation*> CheckBuilder::BuildSharedBranch(const Operation& operation,
   Instruction* const all = branch.Parameter(Shape::Tuple(shapes), 0);
   const auto operand = [&](size_t number) { return branch.Element(all, static_cast<int64_t>(number)); };
   VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
-  std::vector<Instruction*> results;
+  Instructions results;
   int64_t mine = 0;
   const bool one = std::ranges::count(owners, device) == 1;
   for (size_t i = 0; i < gives.size(); ++i) {
@@ -507,7 +506,7 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
                                     ParallelRun& run) {
   Frame frame(importer_, "run_parallel");
   importer_.set_location(operation.location);
-  std::vector<Instruction*> operands;
+  Instructions operands;
   std::vector<Shape> shapes;
   for (const ValueId operand : run.operands) {
     shapes.push_back(importer_.typed().ShapeOf(operand));
@@ -526,14 +525,13 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
     return operation.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
   for (size_t device = 0; device < names.size(); ++device) {
     VXLA_ASSIGN_OR_RETURN(
-        Computation* const branch,
+        branches.emplace_back(),
         BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), run, shapes, gives, taken));
-    branches.push_back(branch);
   }
   if (taken != shapes.size()) return operation.Error("{} operands, the programs take {}", shapes.size(), taken);
   Instruction* const device = DeviceNumber(frame, run.partitions);
   Instruction* const all = frame.TupleOf(operands);
-  std::vector<Instruction*> inputs(branches.size(), all);
+  Instructions inputs(branches.size(), all);
   inputs.insert(inputs.begin(), device);
   const Shape result = branches[0]->root()->shape();
   frame.computation->set_root(

@@ -38,9 +38,8 @@ Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Inst
 }
 
 // The operands of a collective, and apart from them, where the last one names them, the roots, a scalar each.
-Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
-                                            std::vector<Instruction*>& operands) {
-  std::vector<Instruction*> roots;
+Result<Instructions> TakeRoots(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instructions roots;
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) {
     roots.assign(operands.size(), frame.Number(ElementType::kS32, 0));
@@ -82,7 +81,7 @@ Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation, Instr
   if (!dynamic) return ImportPlain(frame, operation, Opcode::kCollectiveBroadcast);
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, frame.importer.typed()));
   const auto& attributes = std::get<CollectiveAttributes>(any);
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
+  VXLA_ASSIGN_OR_RETURN(const Instructions roots, TakeRoots(frame, operation, operands));
   if (MembersOf(attributes) == 0) return operation.NotSupported("a root without replica_groups that name the members");
   const auto choose = [&](size_t member, size_t i, Instruction* before, Instruction* given) {
     Instruction* const root = frame.Number(ElementType::kS32, static_cast<int64_t>(member));
@@ -97,12 +96,12 @@ Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation, Instr
 Status ImportCollectiveReduce(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, frame.importer.typed()));
   auto& attributes = std::get<CollectiveAttributes>(any);
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
+  VXLA_ASSIGN_OR_RETURN(const Instructions roots, TakeRoots(frame, operation, operands));
   if (attributes.use_global_device_ids)
     return operation.NotSupported(
         "use_global_device_ids: its groups are of replicas or, with a channel, of partitions");
   if (MembersOf(attributes) == 0) return operation.NotSupported("replica_groups that name no members");
-  std::vector<Instruction*> captures;
+  Instructions captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
                         ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
   Promote(frame, Opcode::kCollectiveReduce, *reducer, operands);

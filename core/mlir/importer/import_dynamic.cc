@@ -321,8 +321,8 @@ Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t 
 }
 
 // The same function may be called with other sizes elsewhere: it is written here.
-Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
-                                                           const std::vector<Instruction*>& arguments) {
+Result<Instructions> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
+                                              const Instructions& arguments) {
   VXLA_ASSIGN_OR_RETURN(const Operation* const function, Enter(name, use));
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(*function, 0));
   inlined_ += static_cast<int64_t>(block->operations.size());
@@ -343,7 +343,7 @@ Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const s
     SetActual(block->arguments[i], arguments[i]->shape());
     frame.values[block->arguments[i]] = arguments[i];
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(CheckResultTypes(*function, results));
   open_.erase(name);
   location_ = use;
@@ -402,8 +402,8 @@ Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation, I
   return true;
 }
 
-Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list) {
-  std::vector<Instruction*> scalars;
+Result<Instructions> Scalars(Frame& frame, const Operation& operation, Instruction* list) {
+  Instructions scalars;
   const Shape shape = list->shape();
   for (int64_t i = 0; i < shape.ElementCount(); ++i) {
     SliceAttributes part;
@@ -437,7 +437,7 @@ Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const I
       sizes.push_back(stated.dimension(i) == 0 ? 0 : (stated.dimension(i) - 1) * strides->GetInt(i) + 1);
   }
   if (sizes.size() != static_cast<size_t>(from.rank())) return false;
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> starts, Scalars(frame, operation, operands[1]));
+  VXLA_ASSIGN_OR_RETURN(Instructions starts, Scalars(frame, operation, operands[1]));
   starts.insert(starts.begin(), operands[0]);
   SliceAttributes every;
   bool strided = false;
@@ -460,13 +460,13 @@ Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const I
   const int branch = BranchOf(known->GetInt(0), operation.name.ends_with(".if"), count);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, static_cast<size_t>(branch)));
   if (!block->arguments.empty()) return false;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
   return true;
 }
 
 // What a loop's body returns as it came stays what it begins with.
-void Importer::KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init) {
+void Importer::KeepInvariants(const Operation& operation, const Instructions& init) {
   if (!refines() || operation.regions.size() != 2) return;
   const auto &condition = operation.regions[0].blocks, &body = operation.regions[1].blocks;
   if (condition.size() != 1 || body.size() != 1 || body[0].operations.empty()) return;

@@ -15,13 +15,12 @@ Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId va
       outside.name, PrintType(outside.type));
 }
 
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) {
+Result<Instructions> Operands(Frame& frame, const Operation& operation) {
   return Transformed(operation.operands, [&](const ValueId value) { return Lookup(frame, operation, value); });
 }
 
-Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
-                                 std::vector<Instruction*> operands, Attributes attributes,
-                                 std::vector<Computation*> called, Shape stated) {
+Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
+                                 Attributes attributes, std::vector<Computation*> called, Shape stated) {
   const int expected = FactsOf(opcode).operand_count;
   if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
     return operation.Error("{} operands, expected {}", operands.size(), expected);
@@ -43,7 +42,7 @@ Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcod
   return frame.computation->Add(std::move(instruction));
 }
 
-Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
                     Attributes attributes, std::vector<Computation*> called, Shape stated) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
@@ -51,7 +50,7 @@ Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std
   return BindResults(frame, operation, result);
 }
 
-Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
+Status BindValues(Frame& frame, const Operation& operation, const Instructions& values) {
   if (values.size() != operation.results.size())
     return operation.Error("{} results are stated, {} follow from the operands", operation.results.size(),
                            values.size());
@@ -79,7 +78,7 @@ Status BindResults(Frame& frame, const Operation& operation, Instruction* instru
     return operation.Error("{} results are stated, the operands give {}", operation.results.size(),
                            PrintType(instruction->shape()));
   }
-  std::vector<Instruction*> elements;
+  Instructions elements;
   for (size_t i = 0; i < operation.results.size(); ++i)
     elements.push_back(frame.Element(instruction, static_cast<int64_t>(i)));
   return BindValues(frame, operation, elements);

@@ -166,7 +166,7 @@ Result<const Block*> OnlyBlock(const Operation& operation, size_t region) {
   return operation.NotSupported("a region of {} blocks", blocks.size());
 }
 
-Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block) {
+Result<Instructions> RunBlock(Frame& frame, const Block& block) {
   for (const Operation& operation : block.operations) {
     if (!IsReturn(operation.name)) {
       VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
@@ -190,7 +190,7 @@ Status ImportOperation(Frame& frame, const Operation& operation) {
 
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
   VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
     const Shape& shape = operands[i]->shape();
     if (!shape.IsToken()) return operation.Error("operand {} is {}, not a token", i, shape.ToString());

@@ -16,7 +16,7 @@ struct EinsumLetters {
   std::string result;
 };
 
-Result<EinsumLetters> LettersOf(const Operation& operation, const std::vector<Instruction*>& operands) {
+Result<EinsumLetters> LettersOf(const Operation& operation, const Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const std::string config, operation.Text("einsum_config"));
   EinsumLetters letters;
   std::string all = config;
@@ -144,8 +144,8 @@ Status CheckSegments(const Operation& operation, std::string_view name, size_t c
 }
 
 // A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
-Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                       ScanAttributes attributes, int64_t size) {
+Status ImportStepsOnly(Frame& frame, const Operation& operation, Instructions operands, ScanAttributes attributes,
+                       int64_t size) {
   const int64_t dimension = attributes.dimensions[0];
   if (size < 0) return operation.Error("scan_dim_size is needed where there are no inputs");
   if (dimension < 0 || dimension >= kMaxRank)
@@ -155,13 +155,13 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
   sizes.push_back(size);
   const Shape steps(ElementType::kPred, sizes);
   VXLA_RETURN_IF_ERROR(CheckShape(steps));
-  std::vector<Instruction*> captures;
+  Instructions captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
   if (body->parameters().size() != operands.size())
     return operation.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
   Frame outer(frame.importer, "step");
   outer.Parameter(step, 0);
-  std::vector<Instruction*> carried;
+  Instructions carried;
   for (const Instruction* parameter : body->parameters())
     carried.push_back(outer.Add(Opcode::kParameter, parameter->shape(), {},
                                 ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));

@@ -158,17 +158,15 @@ bool ShardingImporter::IsPartitioned() const {
 Status ShardingImporter::ReadEntry(const Operation& function) {
   const Block& block = function.regions[0].blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+    VXLA_ASSIGN_OR_RETURN(stated_.parameters.emplace_back(),
                           SaidOf(function, ElementOf(function.Find("arg_attrs"), i),
                                  importer_.program().ShapeOf(block.arguments[i]), fmt::format("argument {}", i)));
-    stated_.parameters.push_back(std::move(said));
   }
   const Attribute* const type = function.Find("function_type");
   for (size_t i = 0; type != nullptr && i < type->type.results.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+    VXLA_ASSIGN_OR_RETURN(stated_.results.emplace_back(),
                           SaidOf(function, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
                                  fmt::format("result {}", i)));
-    stated_.results.push_back(std::move(said));
   }
   return OkStatus();
 }
@@ -363,7 +361,7 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
   }
   ++manual_depth_;
   manual_axes_.insert(manual_axes_.end(), said.axes.begin(), said.axes.end());
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(body, *block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(body, *block));
   manual_axes_.resize(manual_axes_.size() - said.axes.size());
   --manual_depth_;
   std::vector<Shape> wholes;
@@ -380,20 +378,19 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
 
 // Of a program of one device.
 Status ShardingImporter::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                                        const std::vector<Instruction*>& operands) {
+                                        const Instructions& operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
     importer_.SetActual(block.arguments[i], operands[i]->shape());
     frame.values[block.arguments[i]] = operands[i];
   }
   ++manual_depth_;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(frame, block));
   --manual_depth_;
   return BindValues(frame, operation, results);
 }
 
 Status ShardingImporter::CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
-                                            const std::vector<Instruction*>& results,
-                                            const std::vector<Shape>& wholes) const {
+                                            const Instructions& results, const std::vector<Shape>& wholes) const {
   if (results.size() != wholes.size())
     return operation.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {

@@ -148,10 +148,9 @@ class ShardingImporter {
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
                                                      const std::vector<ValueId>& values);
   Status Ask(Frame& frame, const Operation& operation, const Instructions& operands);
-  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                        const std::vector<Instruction*>& operands);
+  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block, const Instructions& operands);
   Status CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
-                            const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
+                            const Instructions& results, const std::vector<Shape>& wholes) const;
 
   Importer& importer_;
   StatedShardings stated_;
@@ -187,8 +186,8 @@ class Importer {
   void Retire(std::unique_ptr<Computation> computation) { retired_.push_back(std::move(computation)); }
   Status CheckType(const Operation& operation, const Type& type) const;
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
-  Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
-                                                   const std::vector<Instruction*>& arguments);
+  Result<Instructions> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
+                                      const Instructions& arguments);
   Shape ResultShape(const Operation& operation) const;
 
   // Refinement (import_dynamic.cc).
@@ -206,7 +205,7 @@ class Importer {
   void NoteCaptured(const Instruction* inside, const Instruction* outside) { captured_from_[inside] = outside; }
   // Arguments of loops' blocks that keep the constant they begin with.
   std::unordered_map<ValueId, const Instruction*>& invariants() { return invariant_; }
-  void KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init);
+  void KeepInvariants(const Operation& operation, const Instructions& init);
   int& trips() { return trips_; }  // that are written out
   Status ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise);
 
@@ -231,7 +230,7 @@ class Importer {
   // A function that is called, which is open from here on.
   Result<const Operation*> Enter(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
-  Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
+  Status CheckResultTypes(const Operation& function, const Instructions& results) const;
 
   Result<Shape> ArgumentShape(const Operation& function, size_t index, const Type& stated) const;
   bool Folds(const Instruction& value) const;

@@ -42,7 +42,7 @@ Computation* Assignment(Module& module, ElementType type) {
 }
 
 struct SliceLists {
-  std::vector<Instruction*> offsets;
+  Instructions offsets;
   IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
   bool all_known = true, strided = false;
 };
@@ -65,10 +65,9 @@ Result<int64_t> KnownIndex(Frame& frame, const Operation& operation, const Instr
 }
 
 // static_X of the attribute, with operands in the places of dynamic ones.
-Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
-                                            size_t& next) {
+Result<Instructions> MixedList(Frame& frame, const Operation& operation, std::string_view name, size_t& next) {
   VXLA_ASSIGN_OR_RETURN(const IntList list, operation.Ints(name));
-  std::vector<Instruction*> values;
+  Instructions values;
   for (const int64_t number : list) {
     if (number != kUnboundedSize) {
       values.push_back(IndexConstant(frame, {number}, true));
@@ -81,7 +80,7 @@ Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& opera
 
 // The same, of numbers that are known.
 Result<IntList> KnownList(Frame& frame, const Operation& operation, std::string_view name, size_t& next) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, MixedList(frame, operation, name, next));
+  VXLA_ASSIGN_OR_RETURN(const Instructions values, MixedList(frame, operation, name, next));
   return Transformed(values, [&](const Instruction* value) { return KnownIndex(frame, operation, value); });
 }
 
@@ -235,7 +234,7 @@ Status CheckIndices(Frame& frame, const Operation& operation, const Shape& shape
 }
 
 Status ImportExtract(Frame& frame, const Operation& operation, Instructions& operands) {
-  const std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
+  const Instructions indices(operands.begin() + 1, operands.end());
   // In a branch that some elements do not take an index out of bounds is no fault yet.
   const Shape own = OwnShape(frame, operation.operands[0], operands[0]);
   Status fits = CheckIndices(frame, operation, own, indices);
