@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+void Assign(ValueWriter& writer, const std::vector<std::string>& held, const std::vector<std::string>& values) {
+  for (size_t k = 0; k < held.size(); ++k) writer.Line(fmt::format("{} = {};", held[k], values[k]));
+}
+
+}  // namespace
 
 ScatterWindows::ScatterWindows(const FusionDescription& body, ValueWriter& writer, std::string combine, Stage stage)
     : ScatterRuns(*body.hero, writer.kernel(), writer.space(), writer, std::move(combine)),
@@ -17,11 +24,11 @@ int64_t ScatterWindows::CountOf(const Instruction& scatter, ScatterWay way, Stag
   return window * (stage == Stage::kWhole ? form.count : PartCount(form.count));
 }
 
-std::vector<Shape> ScatterWindows::PartsOf(const Instruction& scatter, const DeviceFacts& facts) {
+std::vector<Shape> ScatterPartsOf(const Instruction& scatter, const DeviceFacts& facts) {
   const ScatterWay way = WayOf(scatter, ScatterTargetOf(facts));
   const bool by_place = way == ScatterWay::kPlaces && AddsInParts(scatter);
   if (!by_place && way != ScatterWay::kParts) return {};
-  const int64_t values = (by_place ? 1 : 2) * CountOf(scatter, way, Stage::kParts);
+  const int64_t values = (by_place ? 1 : 2) * ScatterWindows::CountOf(scatter, way, ScatterWindows::Stage::kParts);
   std::vector<Shape> shapes;
   for (const ElementType type : ReadReducer(*scatter.called(0)).types) shapes.emplace_back(type, IntList{values});
   return shapes;
@@ -191,9 +198,6 @@ IndexExpression ScatterWindows::PartPlace(const IndexExpression& part, const std
   const MultiIndex index{part, space_.Variable(writer_.NewVariable(which, 2)), split[1]};
   return space_.Linearize(index, IntList{PartCount(form_.count), 2, window_count_});
 }
-void ScatterWindows::Assign(const std::vector<std::string>& held, const std::vector<std::string>& values) {
-  for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], values[k]));
-}
 
 // A part goes through its runs. One that begins in it starts with what the array holds; if it ends there too, the
 // array has its result, else parts_ have its value so far. Of a run from before they have the updates alone.
@@ -216,13 +220,13 @@ void ScatterWindows::WriteParts() {
                                                     : fmt::format("{}", fmt::join(target.conditions, " && "))));
   writer_.OpenBlock("if (begins && !inherited && inside)");
   for (size_t j = 0; j < held.size(); ++j)
-    Assign(held[j], Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+    Assign(writer_, held[j], Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
   writer_.CloseBlock();
   for (size_t j = 0; j < held.size(); ++j) {
     std::vector<std::string> values;
     for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, lanes[j]));
     writer_.OpenBlock("if (begins && inherited)");
-    Assign(held[j], values);
+    Assign(writer_, held[j], values);
     writer_.CloseBlock();
     writer_.OpenBlock("else");
     writer_.Line(JoinText("combine", held[j], values));
@@ -274,7 +278,7 @@ void ScatterWindows::WriteJoin() {
   };
   const std::vector<std::vector<std::string>> held = Accumulators(static_cast<size_t>(width_));
   writer_.Line("uint begun = 1u, rest = 0u;");
-  for (size_t j = 0; j < held.size(); ++j) Assign(held[j], values_of("c", "begun", j));
+  for (size_t j = 0; j < held.size(); ++j) Assign(writer_, held[j], values_of("c", "begun", j));
   writer_.OpenBlock(
       fmt::format("for (uint k = c + 1u; goes_on && k < {}; ++k)", kernel_.Param(static_cast<uint32_t>(parts))));
   for (size_t j = 0; j < held.size(); ++j) writer_.Line(JoinText("combine", held[j], values_of("k", "rest", j)));

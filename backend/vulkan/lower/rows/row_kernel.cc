@@ -12,105 +12,70 @@ namespace {
 
 constexpr int64_t kStepsAtOnce = 8;  // 4 to 32 KiB in flight on a SIMD, by the width of a load
 
-class RowKernelWriter {
- public:
-  RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
+// The units and steps of a kernel, what its functions know, and what they store.
+class RowKernelParts {
+ protected:
+  RowKernelParts(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
       : context_(context),
         program_(program),
         shape_(kernel.shape),
         partial_(kernel.partial),
         carried_(kernel.carried),
-        first_step_(kernel.first_step),
         kernel_(context.facts) {}
 
-  Step Write();
-
- private:
   int slots() const { return shape_.along_rows ? static_cast<int>(shape_.width) : 1; }
   int width() const { return static_cast<int>(shape_.width); }
-  uint32_t units_per_group() const { return std::max(shape_.rows_per_group / program_.turns, shape_.interleaved); }
-  uint32_t invocations() const { return shape_.lanes * units_per_group(); }
   int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
-  int64_t steps_per_lane() const { return CeilDivide(std::min(steps(), shape_.chunk), shape_.lanes); }
-  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
-  // small.
-  int64_t block() const {
-    int64_t block = 8;
-    while (block * block < steps_per_lane() && block < 256) block *= 2;
-    return block;
-  }
-  bool in_blocks() const { return (steps_per_lane() > block() && !program_.in_order()) || shape_.alike; }
 
   // A writer for one function over (unit, step) with everything published that is known at `level`.
   enum Parameter { kUnit, kStep, kShare };
   struct Function : Hook {
-    Function(RowKernelWriter& of, int level);
+    Function(RowKernelParts& of, int level);
   };
   RowPlace PlaceOf(const Function& function, int slot) const { return PlaceOf(function, kStep, slot); }
   RowPlace PlaceOf(const Function& function, int step, int slot) const;
   void Publish(Function& function, int level);
 
   std::vector<const RowReduce*> ReducesOf(int pass) const;
-  std::string Member(int reduce, size_t leaf) const { return fmt::format("m{}_{}", reduce, leaf); }
-  std::string ResultName(size_t reduce, size_t leaf, int slot) const {
+  static std::string ResultName(size_t reduce, size_t leaf, int slot) {
     return fmt::format("result{}_{}_{}", reduce, leaf, slot);
   }
   // What an accumulator starts as where elements are taken in order; `reduce` within the pass.
   static std::string StartName(int pass, size_t reduce, size_t leaf, int slot) {
     return fmt::format("start{}_{}_{}_{}", pass, reduce, leaf, slot);
   }
-  std::string ValueName(size_t value, int slot) const { return fmt::format("row_value{}_{}", value, slot); }
+  static std::string ValueName(size_t value, int slot) { return fmt::format("row_value{}_{}", value, slot); }
 
-  void WriteLiveEnds();
   void WriteGlobals();
-  void WritePrepare();
-  void WriteAccumulator(int pass);
-  void WriteSlots(int pass);
-  void WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid);
-  void WritePasses();
-  StepAccumulation Accumulation() const;
-  void WriteAccumulate(int pass);
-  void WriteFinish(int pass);
-  void WritePartial(int pass);
-  void WriteElements();
-  void WriteHeld();
-  void HoldProduct(Function& function, int step, const std::string& name) const;
-  void CombineElement(Function& function, int pass, const RowPlace& place, int slot,
-                      const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
   void ComputeStarts(Function& function, int pass);
   void StoreElements(Function& function, int level) { StoreElements(function, kStep, level); }
   void StoreElements(Function& function, int step, int level);
   void StoreRows(Function& function, int level);
-  int JoinKind() const;
-  bool NeedsElements() const;
-  int64_t UnrolledTurns() const;
-  bool LoadsAhead(int64_t steps_per_lane) const;
 
   const LowerContext& context_;
   const RowProgram& program_;
   const RowShape& shape_;
   const std::vector<BufferSlice>&partial_, &carried_;
-  const int64_t first_step_;
   KernelBuilder kernel_;
 };
 
-RowKernelWriter::Function::Function(RowKernelWriter& of, int level)
+RowKernelParts::Function::Function(RowKernelParts& of, int level)
     : Hook(of.kernel_, *of.program_.body, *of.program_.buffers,
            {{"unit", of.units()}, {"step", of.steps()}, {"share", of.shape_.splits}}) {
   if (of.width() > 1) writer.Vectorize(of.shape_.along_rows ? kUnit : kStep, of.width());
   of.Publish(*this, level);
 }
 
-RowPlace RowKernelWriter::PlaceOf(const Function& function, int step, int slot) const {
+RowPlace RowKernelParts::PlaceOf(const Function& function, int step, int slot) const {
   RowPlace place{function.at(kUnit), function.space.Variable(step)};
   IndexExpression& along = shape_.along_rows ? place.row : place.element;
   along = function.space.Add(function.space.Scale(along, width()), {{}, slot});
   return place;
 }
 
-void RowKernelWriter::Publish(Function& function, int level) {
+void RowKernelParts::Publish(Function& function, int level) {
   for (int slot = 0; slot < slots(); ++slot) {
     const RowPlace place = PlaceOf(function, slot);
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
@@ -126,41 +91,13 @@ void RowKernelWriter::Publish(Function& function, int level) {
   }
 }
 
-std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
+std::vector<const RowReduce*> RowKernelParts::ReducesOf(int pass) const {
   std::vector<const RowReduce*> reduces;
   for (const size_t i : program_.ReducesOf(pass)) reduces.push_back(&program_.reduces[i]);
   return reduces;
 }
 
-int RowKernelWriter::JoinKind() const {
-  if (shape_.lanes == 1) return 0;
-  const DeviceFacts& facts = context_.facts;
-  const bool shuffles = facts.subgroup_shuffle && invocations() % facts.subgroup_size == 0 &&
-                        std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
-                          return std::ranges::all_of(reduce.types, ShuffleTakes);
-                        });
-  if (!shuffles) return 3;
-  return shape_.lanes <= facts.subgroup_size ? 1 : 2;
-}
-
-bool RowKernelWriter::NeedsElements() const { return partial_.empty() && program_.stores_elements(); }
-
-// Where the units and the steps end that there is something to do for.
-void RowKernelWriter::WriteLiveEnds() {
-  LiveCount units = program_.live_rows, steps = program_.live_elements;
-  if (units.size != nullptr) {
-    units.width = slots();
-    AppendLiveCount(kernel_, *program_.body, *program_.buffers, units, "live_units");
-    kernel_.Append("#define LIVE_UNITS live_units()\n");
-  }
-  if (steps.size != nullptr && shape_.held == 0 && UnrolledTurns() == 0) {
-    steps.width = shape_.along_rows ? 1 : width();
-    AppendLiveCount(kernel_, *program_.body, *program_.buffers, steps, "live_steps");
-    kernel_.Append("#define LIVE_STEPS live_steps()\n");
-  }
-}
-
-void RowKernelWriter::WriteGlobals() {
+void RowKernelParts::WriteGlobals() {
   for (int slot = 0; slot < slots(); ++slot) {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
       for (size_t leaf = 0; leaf < program_.reduces[i].result_types.size(); ++leaf) {
@@ -182,8 +119,21 @@ void RowKernelWriter::WriteGlobals() {
   }
 }
 
+// Statements that compute the row values of `level` and put them into their globals.
+void RowKernelParts::ComputeValues(Function& function, int level) {
+  for (int slot = 0; slot < slots(); ++slot) {
+    const RowPlace place = PlaceOf(function, slot);
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const RowValue& value = program_.values[v];
+      if (value.level != level) continue;
+      function.writer.Line(fmt::format("{} = {};", ValueName(v, slot), value.value(function.writer, place)));
+      value.publish(function.writer, place, ValueName(v, slot));
+    }
+  }
+}
+
 // What accumulators of a pass start as, where elements are taken in order.
-void RowKernelWriter::ComputeStarts(Function& function, int pass) {
+void RowKernelParts::ComputeStarts(Function& function, int pass) {
   if (!program_.in_order()) return;
   const auto reduces = ReducesOf(pass);
   for (int slot = 0; slot < slots(); ++slot) {
@@ -202,28 +152,69 @@ void RowKernelWriter::ComputeStarts(Function& function, int pass) {
   }
 }
 
-// Statements that compute the row values of `level` and put them into their globals.
-void RowKernelWriter::ComputeValues(Function& function, int level) {
-  for (int slot = 0; slot < slots(); ++slot) {
-    const RowPlace place = PlaceOf(function, slot);
-    for (size_t v = 0; v < program_.values.size(); ++v) {
-      const RowValue& value = program_.values[v];
-      if (value.level != level) continue;
-      function.writer.Line(fmt::format("{} = {};", ValueName(v, slot), value.value(function.writer, place)));
-      value.publish(function.writer, place, ValueName(v, slot));
+void RowKernelParts::StoreElements(Function& function, int step, int level) {
+  if (!partial_.empty() && level > 0) return;
+  for (const RowOutput& output : program_.outputs) {
+    if (!output.per_element || output.level != level) continue;
+    std::vector<std::string> values;
+    std::vector<IndexExpression> places;
+    for (int j = 0; j < width(); ++j) {
+      const RowPlace place = PlaceOf(function, step, j);
+      values.push_back(output.value(function.writer, place));
+      places.push_back(output.linear(function.writer, place));
     }
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    function.writer.StoreAt(k, places, values);
   }
 }
 
-void RowKernelWriter::WritePrepare() {
-  Function function(*this, -1);
-  ComputeValues(function, 0);
-  ComputeStarts(function, 1);
-  function.Define("void prepare(uint unit)");
+void RowKernelParts::StoreRows(Function& function, int level) {
+  bool any = false;
+  for (const RowOutput& output : program_.outputs) {
+    if (output.per_element || std::max(output.level, 1) != level) continue;
+    if (!any) function.writer.OpenBlock("if (leader)");
+    any = true;
+    std::vector<std::string> values;
+    for (int s = 0; s < slots(); ++s) values.push_back(output.value(function.writer, PlaceOf(function, s)));
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    function.writer.StoreGroup(k, PlaceOf(function, 0).row, values);
+  }
+  if (any) function.writer.CloseBlock();
+}
+
+// What a pass makes of elements, and of its lanes' accumulators.
+class RowAccumulators : protected RowKernelParts {
+ protected:
+  using RowKernelParts::RowKernelParts;
+
+  uint32_t units_per_group() const { return std::max(shape_.rows_per_group / program_.turns, shape_.interleaved); }
+  uint32_t invocations() const { return shape_.lanes * units_per_group(); }
+  int JoinKind() const;
+  void WriteAccumulator(int pass);
+  void CombineElement(Function& function, int pass, const RowPlace& place, int slot,
+                      const std::string& accumulators) const;
+  void WriteAccumulate(int pass);
+  void WriteFinish(int pass);
+  void WritePartial(int pass);
+
+ private:
+  static std::string Member(size_t reduce, size_t leaf) { return fmt::format("m{}_{}", reduce, leaf); }
+  void WriteSlots(int pass);
+};
+
+int RowAccumulators::JoinKind() const {
+  if (shape_.lanes == 1) return 0;
+  const DeviceFacts& facts = context_.facts;
+  const bool shuffles = facts.subgroup_shuffle && invocations() % facts.subgroup_size == 0 &&
+                        std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
+                          return std::ranges::all_of(reduce.types, ShuffleTakes);
+                        });
+  if (!shuffles) return 3;
+  return shape_.lanes <= facts.subgroup_size ? 1 : 2;
 }
 
 // struct Acc_p and what is done with whole accumulators.
-void RowKernelWriter::WriteAccumulator(int pass) {
+void RowAccumulators::WriteAccumulator(int pass) {
   const auto reduces = ReducesOf(pass);
   std::string members, reset, merge, join, shuffle;
   for (size_t i = 0; i < reduces.size(); ++i) {
@@ -231,7 +222,7 @@ void RowKernelWriter::WriteAccumulator(int pass) {
     const bool knows = reduce.holds_flag();
     std::vector<std::string> a, b;
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-      const std::string name = Member(static_cast<int>(i), leaf);
+      const std::string name = Member(i, leaf);
       members += fmt::format("  {} {};\n", CarrierType(reduce.types[leaf]), name);
       reset += fmt::format("  a.{} = {};\n", name,
                            reduce.identity.empty() ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]);
@@ -271,7 +262,7 @@ void RowKernelWriter::WriteAccumulator(int pass) {
 }
 
 // The same of all that a step has.
-void RowKernelWriter::WriteSlots(int pass) {
+void RowAccumulators::WriteSlots(int pass) {
   const auto reduces = ReducesOf(pass);
   const std::string p = std::to_string(pass), acc = "Acc_" + p;
   std::string each_reset, each_merge;
@@ -279,8 +270,7 @@ void RowKernelWriter::WriteSlots(int pass) {
     each_reset += fmt::format("  clear_{}(a[{}]);\n", p, j);
     for (size_t i = 0; i < reduces.size() && program_.in_order(); ++i) {
       for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
-        each_reset +=
-            fmt::format("  a[{}].{} = {};\n", j, Member(static_cast<int>(i), leaf), StartName(pass, i, leaf, j));
+        each_reset += fmt::format("  a[{}].{} = {};\n", j, Member(i, leaf), StartName(pass, i, leaf, j));
       }
     }
     each_merge += fmt::format("  add_{}(a[{}], b[{}]);\n", p, j, j);
@@ -295,24 +285,8 @@ void RowKernelWriter::WriteSlots(int pass) {
   kernel_.Append(fmt::format("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold));
 }
 
-void RowKernelWriter::StoreElements(Function& function, int step, int level) {
-  if (!partial_.empty() && level > 0) return;
-  for (const RowOutput& output : program_.outputs) {
-    if (!output.per_element || output.level != level) continue;
-    std::vector<std::string> values;
-    std::vector<IndexExpression> places;
-    for (int j = 0; j < width(); ++j) {
-      const RowPlace place = PlaceOf(function, step, j);
-      values.push_back(output.value(function.writer, place));
-      places.push_back(output.linear(function.writer, place));
-    }
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    function.writer.StoreAt(k, places, values);
-  }
-}
-
 // Statements that combine the element at a place into accumulator `slot` of every reduce of a pass.
-void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlace& place, int slot,
+void RowAccumulators::CombineElement(Function& function, int pass, const RowPlace& place, int slot,
                                      const std::string& accumulators) const {
   const auto reduces = ReducesOf(pass);
   for (size_t i = 0; i < reduces.size(); ++i) {
@@ -320,19 +294,122 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
     if (!reduces[i]->elements_taken) values[0] = reduces[i]->Taken(values[0]);
     const std::string accumulator = fmt::format("{}[{}]", accumulators, slot);
     std::vector<std::string> a;
-    for (size_t leaf = 0; leaf < values.size(); ++leaf)
-      a.push_back(fmt::format("{}.{}", accumulator, Member(static_cast<int>(i), leaf)));
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) a.push_back(fmt::format("{}.{}", accumulator, Member(i, leaf)));
     const std::string function_name = fmt::format("{}{}_{}", reduces[i]->take ? "take" : "combine", pass, i);
     const std::string holds = reduces[i]->holds_flag() ? fmt::format("{}.holds{}", accumulator, i) : "";
     function.writer.Line(JoinText(function_name, a, values, holds));
   }
 }
 
-void RowKernelWriter::WriteAccumulate(int pass) {
+void RowAccumulators::WriteAccumulate(int pass) {
   Function function(*this, pass - 1);
   for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, j), j, "a");
   StoreElements(function, pass - 1);
   function.Define(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step)", pass));
+}
+
+void RowAccumulators::WriteFinish(int pass) {
+  Function function(*this, pass - 1);
+  size_t i = 0;  // within the pass
+  for (const size_t n : program_.ReducesOf(pass)) {
+    const RowReduce& reduce = program_.reduces[n];
+    for (int s = 0; s < slots(); ++s) {
+      const std::string total = fmt::format("total[{}]", s);
+      std::vector<std::string> sums;
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
+        sums.push_back(fmt::format("{}.{}", total, Member(i, leaf)));
+      std::vector<std::string> results =
+          reduce.Results(function.writer, fmt::format("combine{}_{}", pass, i), std::move(sums),
+                         reduce.holds_flag() ? fmt::format("{}.holds{}", total, i) : "");
+      for (size_t leaf = 0; leaf < results.size(); ++leaf) {
+        const std::string name = ResultName(n, leaf, s);
+        function.writer.Line(fmt::format("{} = {};", name, std::exchange(results[leaf], name)));
+      }
+      reduce.publish(function.writer, PlaceOf(function, s), results);
+    }
+    ++i;
+  }
+  ComputeValues(function, pass);
+  ComputeStarts(function, pass + 1);
+  StoreRows(function, pass);
+  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
+}
+
+void RowAccumulators::WritePartial(int pass) {
+  Function function(*this, 0);
+  function.writer.OpenBlock("if (leader)");
+  size_t next = 0, i = 0;
+  for (const RowReduce* reduce : ReducesOf(pass)) {
+    for (size_t leaf = 0; leaf < reduce->types.size(); ++leaf) {
+      const int k = kernel_.AddBuffer(reduce->types[leaf], Access::kWrite, partial_.at(next++));
+      std::vector<std::string> values;
+      for (int s = 0; s < slots(); ++s) values.push_back(fmt::format("total[{}].{}", s, Member(i, leaf)));
+      IndexSpace& space = function.space;
+      const IndexExpression row = PlaceOf(function, 0).row, share = function.at(kShare);
+      function.writer.StoreGroup(k,
+                                 shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
+                                                   : space.Add(space.Scale(row, shape_.splits), share),
+                                 values);
+    }
+    ++i;
+  }
+  function.writer.CloseBlock();
+  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
+}
+
+class RowKernelWriter : RowAccumulators {
+ public:
+  RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
+      : RowAccumulators(context, program, kernel), first_step_(kernel.first_step) {}
+
+  Step Write();
+
+ private:
+  int64_t steps_per_lane() const { return CeilDivide(std::min(steps(), shape_.chunk), shape_.lanes); }
+  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
+  // small.
+  int64_t block() const {
+    int64_t block = 8;
+    while (block * block < steps_per_lane() && block < 256) block *= 2;
+    return block;
+  }
+  bool in_blocks() const { return (steps_per_lane() > block() && !program_.in_order()) || shape_.alike; }
+  bool NeedsElements() const { return partial_.empty() && program_.stores_elements(); }
+
+  void WriteLiveEnds();
+  void WritePrepare();
+  void WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid);
+  void WritePasses();
+  StepAccumulation Accumulation() const;
+  void WriteElements();
+  void WriteHeld();
+  void HoldProduct(Function& function, int step, const std::string& name) const;
+  int64_t UnrolledTurns() const;
+  bool LoadsAhead(int64_t steps_per_lane) const;
+
+  const int64_t first_step_;
+};
+
+// Where the units and the steps end that there is something to do for.
+void RowKernelWriter::WriteLiveEnds() {
+  LiveCount units = program_.live_rows, steps = program_.live_elements;
+  if (units.size != nullptr) {
+    units.width = slots();
+    AppendLiveCount(kernel_, *program_.body, *program_.buffers, units, "live_units");
+    kernel_.Append("#define LIVE_UNITS live_units()\n");
+  }
+  if (steps.size != nullptr && shape_.held == 0 && UnrolledTurns() == 0) {
+    steps.width = shape_.along_rows ? 1 : width();
+    AppendLiveCount(kernel_, *program_.body, *program_.buffers, steps, "live_steps");
+    kernel_.Append("#define LIVE_STEPS live_steps()\n");
+  }
+}
+
+void RowKernelWriter::WritePrepare() {
+  Function function(*this, -1);
+  ComputeValues(function, 0);
+  ComputeStarts(function, 1);
+  function.Define("void prepare(uint unit)");
 }
 
 // The product's values at a step: four columns, which lie in shared memory.
@@ -379,70 +456,6 @@ void RowKernelWriter::WriteHeld() {
   }
   for (int step : steps_of_lane) StoreElements(function, step, program_.passes());
   function.Define("void held(uint unit, uint lane)");
-}
-
-void RowKernelWriter::StoreRows(Function& function, int level) {
-  bool any = false;
-  for (const RowOutput& output : program_.outputs) {
-    if (output.per_element || std::max(output.level, 1) != level) continue;
-    if (!any) function.writer.OpenBlock("if (leader)");
-    any = true;
-    std::vector<std::string> values;
-    for (int s = 0; s < slots(); ++s) values.push_back(output.value(function.writer, PlaceOf(function, s)));
-    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    function.writer.StoreGroup(k, PlaceOf(function, 0).row, values);
-  }
-  if (any) function.writer.CloseBlock();
-}
-
-void RowKernelWriter::WriteFinish(int pass) {
-  Function function(*this, pass - 1);
-  size_t i = 0;  // within the pass
-  for (const size_t n : program_.ReducesOf(pass)) {
-    const RowReduce& reduce = program_.reduces[n];
-    for (int s = 0; s < slots(); ++s) {
-      const std::string total = fmt::format("total[{}]", s);
-      std::vector<std::string> sums;
-      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
-        sums.push_back(fmt::format("{}.{}", total, Member(static_cast<int>(i), leaf)));
-      std::vector<std::string> results =
-          reduce.Results(function.writer, fmt::format("combine{}_{}", pass, i), std::move(sums),
-                         reduce.holds_flag() ? fmt::format("{}.holds{}", total, i) : "");
-      for (size_t leaf = 0; leaf < results.size(); ++leaf) {
-        const std::string name = ResultName(n, leaf, s);
-        function.writer.Line(fmt::format("{} = {};", name, std::exchange(results[leaf], name)));
-      }
-      reduce.publish(function.writer, PlaceOf(function, s), results);
-    }
-    ++i;
-  }
-  ComputeValues(function, pass);
-  ComputeStarts(function, pass + 1);
-  StoreRows(function, pass);
-  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
-}
-
-void RowKernelWriter::WritePartial(int pass) {
-  Function function(*this, 0);
-  function.writer.OpenBlock("if (leader)");
-  size_t next = 0, i = 0;
-  for (const RowReduce* reduce : ReducesOf(pass)) {
-    for (size_t leaf = 0; leaf < reduce->types.size(); ++leaf) {
-      const int k = kernel_.AddBuffer(reduce->types[leaf], Access::kWrite, partial_.at(next++));
-      std::vector<std::string> values;
-      for (int s = 0; s < slots(); ++s)
-        values.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
-      IndexSpace& space = function.space;
-      const IndexExpression row = PlaceOf(function, 0).row, share = function.at(kShare);
-      function.writer.StoreGroup(k,
-                                 shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
-                                                   : space.Add(space.Scale(row, shape_.splits), share),
-                                 values);
-    }
-    ++i;
-  }
-  function.writer.CloseBlock();
-  function.Define(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS])", pass));
 }
 
 void RowKernelWriter::WriteElements() {

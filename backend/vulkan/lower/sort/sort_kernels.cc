@@ -26,8 +26,9 @@ class SortWriter : SortText {
     if (work_.kept < work_.length) {
       const bool few = 2 * work_.kept <= shape_.tile();
       const SelectShape select = TunerOf(context_.facts).Select(context_.facts, work_.length, work_.kept, item_bytes);
-      const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
-                                                      shape_.tile(), work_.order.key_words, KeyBits());
+      const DigitSelectShape digits =
+          TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept, shape_.tile(), work_.order.key_words,
+                          work_.order.key_words * work_.order.word_bits());
       if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);
       if (few) return WriteSelection(buffers, select);
     }
@@ -39,7 +40,7 @@ class SortWriter : SortText {
   std::vector<Step> WriteSorted(BufferMap& buffers, const Items& items) const {
     if (items.length <= shape_.tile()) return {TileStep(items, results(), work_.kept)};
     const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, items.length, ItemBytes(),
-                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
+                                       work_.order.key_words, work_.order.word_bits());
     return radix.chunk > 0 ? WriteRadix(buffers, radix, items) : WriteMerges(buffers, items);
   }
 
@@ -270,12 +271,12 @@ std::vector<Step> LowerSortWork(const LowerContext& context, const SortWork& wor
 
 Status CheckSortWork(const LowerContext& context, const Instruction& instruction, const SortWork& work) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
-  const SortText text(context, work);
-  if (const size_t count = 1 + text.MostBindings(); count > context.facts.max_storage_buffers) {
+  const SortFields moved(context, work);
+  if (const size_t count = 1 + moved.MostBindings(); count > context.facts.max_storage_buffers) {
     return Unsupported("{} needs {} storage buffers, more than this device's {}", instruction.name(), count,
                        context.facts.max_storage_buffers);
   }
-  if (const int64_t bytes = text.MostScratchBytes();
+  if (const int64_t bytes = std::ranges::max(moved.fields_, {}, &SortField::bytes).bytes() * work.rows * work.length;
       static_cast<uint64_t>(bytes) > context.facts.max_storage_range_bytes) {
     return Unsupported(
         "{} needs {} bytes of scratch memory in one piece, more than this device's storage-buffer range of {} "

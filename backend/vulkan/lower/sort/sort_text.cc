@@ -8,9 +8,39 @@ namespace {
 // Elements of 8 and 16 bits are moved as words; all others as they are.
 bool MovesAsWord(ElementType type) { return StorageBytes(type) < 4; }
 
+// LOAD and STORE of an operand as it is moved.
+std::string LoadMoved(const KernelBuilder& kernel, int buffer, const std::string& index) {
+  return fmt::format("LOAD({}, {}, {})", buffer, StorageTag(kernel.buffer_type(buffer)), index);
+}
+std::string StoreMoved(const KernelBuilder& kernel, int buffer, const std::string& index, const std::string& value) {
+  return fmt::format("STORE({}, {}, {}, {});", buffer, StorageTag(kernel.buffer_type(buffer)), index, value);
+}
+
+// Statements that read a member of the items of a group.
+std::string ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) {
+  kernel.AddVectorView(buffer, width);
+  const std::string tag(StorageTag(kernel.buffer_type(buffer)));
+  std::string text;
+  if (width == 4) {
+    const char* type = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
+    text = fmt::format("  {} {}_group = LOAD({}, {}x4, group);\n", type, field.name, buffer, tag);
+  } else {
+    text = fmt::format("  u64vec4 {}_group = LOAD({}, u64x4, group);\n", field.name, buffer);
+  }
+  for (int i = 0; i < width; ++i) {
+    std::string value = fmt::format("{}_group.{}", field.name, "xyzw"[width == 4 ? i : i / 2]);
+    if (width == 8) {
+      value = fmt::format("unpackUint2x32({}).{}", value, "xy"[i % 2]);
+      if (tag != "u32") value = fmt::format("{}({})", tag == "f32" ? "uintBitsToFloat" : "int", value);
+    }
+    text += fmt::format("  item_{}.{} = {};\n", i, field.name, value);
+  }
+  return text;
+}
+
 }  // namespace
 
-void SortText::AddOperandField(int k) {
+void SortFields::AddOperand(int k) {
   const ElementType type = work_.types[static_cast<size_t>(k)];
   const bool word = MovesAsWord(type);
   fields_.push_back(
@@ -18,7 +48,7 @@ void SortText::AddOperandField(int k) {
   carried_.push_back(k);
 }
 
-void SortText::ChooseFields() {
+SortFields::SortFields(const LowerContext& context, const SortWork& work) : context_(context), work_(work) {
   int64_t all = 0, compared = 0;
   for (const ElementType type : work_.types) all += std::max(StorageBytes(type), 4);
   for (const int k : work_.order.operands) compared += std::max(StorageBytes(work_.types[static_cast<size_t>(k)]), 4);
@@ -28,12 +58,12 @@ void SortText::ChooseFields() {
   carries_all_ = all <= std::max<int64_t>(kMostBytes, needed + 4);
   if (carries_all_) {
     carries_key_ = false;
-    for (size_t k = 0; k < work_.types.size(); ++k) AddOperandField(static_cast<int>(k));
+    for (size_t k = 0; k < work_.types.size(); ++k) AddOperand(static_cast<int>(k));
   } else if (carries_key_) {
     const int words = work_.order.key_words;
     for (int i = 0; i < words; ++i) fields_.push_back({fmt::format("k{}", i), "uint", ElementType::kU32});
   } else {
-    for (const int k : work_.order.operands) AddOperandField(k);
+    for (const int k : work_.order.operands) AddOperand(k);
   }
   if (!carries_all_ || work_.positions) fields_.push_back({"position", "uint", ElementType::kU32});
 }
@@ -126,27 +156,6 @@ void SortText::WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
                   fmt::join(items, ", "), fmt::join(items, ", "), each));
 }
 
-std::string SortText::ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) const {
-  kernel.AddVectorView(buffer, width);
-  const std::string tag(StorageTag(kernel.buffer_type(buffer)));
-  std::string text;
-  if (width == 4) {
-    const char* type = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
-    text = fmt::format("  {} {}_group = LOAD({}, {}x4, group);\n", type, field.name, buffer, tag);
-  } else {
-    text = fmt::format("  u64vec4 {}_group = LOAD({}, u64x4, group);\n", field.name, buffer);
-  }
-  for (int i = 0; i < width; ++i) {
-    std::string value = fmt::format("{}_group.{}", field.name, "xyzw"[width == 4 ? i : i / 2]);
-    if (width == 8) {
-      value = fmt::format("unpackUint2x32({}).{}", value, "xy"[i % 2]);
-      if (tag != "u32") value = fmt::format("{}({})", tag == "f32" ? "uintBitsToFloat" : "int", value);
-    }
-    text += fmt::format("  item_{}.{} = {};\n", i, field.name, value);
-  }
-  return text;
-}
-
 void SortText::WriteShared(KernelBuilder& kernel, int64_t items) const {
   std::string get, put;
   for (const SortField& field : fields_) {
@@ -188,7 +197,7 @@ std::string SortText::EmitResults(KernelBuilder& kernel) const {
   if (!carries_all_) text += "  uint source = place_of(row, item.position);\n";
   for (size_t k = 0; k < work_.results.size(); ++k) {
     std::string value = fmt::format("item.r{}", k);
-    if (!IsCarried(static_cast<int>(k))) {
+    if (std::ranges::find(carried_, static_cast<int>(k)) == carried_.end()) {
       const int buffer = kernel.AddBuffer(work_.types[k], Access::kRead, work_.operands[k]);
       value = fmt::format("value_{}", k);
       text += fmt::format("  {} {} = {};\n", MovesAsWord(work_.types[k]) ? "uint" : CarrierType(work_.types[k]), value,
