@@ -43,6 +43,10 @@ class IndexWriter : protected CodeWriter {
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
   // it.
   void OpenBlock(const std::string& head);
+  template <Formattable... Args>
+  void OpenBlock(fmt::format_string<Args...> format, Args&&... args) {
+    OpenBlock(fmt::format(format, std::forward<Args>(args)...));
+  }
   void CloseBlock();
 
  protected:

@@ -50,23 +50,22 @@ void KernelBuilder::AddBitsView(int k) {
   if (StorageTag(types_.at(k)) != "u64") AddView(k, "u64");
 }
 
-std::string KernelBuilder::Param(uint32_t value) {
-  if (inline_params_) return fmt::format("{}u", value);
-  params_.push_back(value);
+std::string KernelBuilder::Param(int64_t value) {
+  if (inline_params_) return fmt::format("{}u", static_cast<uint32_t>(value));
+  params_.push_back(static_cast<uint32_t>(value));
   return fmt::format("P({})", params_.size() - 1);
 }
 
 void KernelBuilder::Params(std::initializer_list<std::pair<std::string_view, int64_t>> values) {
   std::string text;
-  for (const auto& [name, value] : values)
-    text += fmt::format("#define {} {}\n", name, Param(static_cast<uint32_t>(value)));
+  for (const auto& [name, value] : values) text += fmt::format("#define {} {}\n", name, Param(value));
   Append(text);
 }
 
-std::string KernelBuilder::Data(uint32_t value) {
-  const auto [known, fresh] = data_.try_emplace(value);
+std::string KernelBuilder::Data(int64_t value) {
+  const auto [known, fresh] = data_.try_emplace(static_cast<uint32_t>(value));
   if (fresh) {
-    params_.push_back(value);
+    params_.push_back(known->first);
     known->second = fmt::format("P({})", params_.size() - 1);
   }
   return known->second;
@@ -128,8 +127,8 @@ std::string KernelBuilder::CoherentTensors() const {
     const bool written = std::ranges::any_of(bindings_, [&](const Binding& other) {
       return other.slice.buffer == bindings_[k].slice.buffer && other.access != Access::kRead;
     });
-    text += fmt::format("#define TENSOR_MEMORY_{0} {1}\n#define TENSOR_BLOCK_{0}(tag) {2}_##tag\n", k, written ? "coherent" : "",
-                        written ? "Coherent" : "Elements");
+    text += fmt::format("#define TENSOR_MEMORY_{0} {1}\n#define TENSOR_BLOCK_{0}(tag) {2}_##tag\n", k,
+                        written ? "coherent" : "", written ? "Coherent" : "Elements");
   }
   return text;
 }

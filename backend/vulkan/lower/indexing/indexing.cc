@@ -1,6 +1,4 @@
 // Dynamic-update-slice and scatter: loops over the updates that change a part of an array where it lies.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"

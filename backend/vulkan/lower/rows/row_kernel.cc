@@ -101,18 +101,17 @@ void RowKernelParts::WriteGlobals() {
   for (int slot = 0; slot < slots(); ++slot) {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
       for (size_t leaf = 0; leaf < program_.reduces[i].result_types.size(); ++leaf) {
-        kernel_.Append(
-            fmt::format("{} {};\n", CarrierType(program_.reduces[i].result_types[leaf]), ResultName(i, leaf, slot)));
+        kernel_.Append("{} {};\n", CarrierType(program_.reduces[i].result_types[leaf]), ResultName(i, leaf, slot));
       }
     }
     for (size_t v = 0; v < program_.values.size(); ++v) {
-      kernel_.Append(fmt::format("{} {};\n", CarrierType(program_.values[v].type), ValueName(v, slot)));
+      kernel_.Append("{} {};\n", CarrierType(program_.values[v].type), ValueName(v, slot));
     }
     for (int pass = 1; program_.in_order() && pass <= program_.passes(); ++pass) {
       const auto reduces = ReducesOf(pass);
       for (size_t i = 0; i < reduces.size(); ++i) {
         for (size_t leaf = 0; leaf < reduces[i]->types.size(); ++leaf) {
-          kernel_.Append(fmt::format("{} {};\n", CarrierType(reduces[i]->types[leaf]), StartName(pass, i, leaf, slot)));
+          kernel_.Append("{} {};\n", CarrierType(reduces[i]->types[leaf]), StartName(pass, i, leaf, slot));
         }
       }
     }
@@ -126,7 +125,7 @@ void RowKernelParts::ComputeValues(Function& function, int level) {
     for (size_t v = 0; v < program_.values.size(); ++v) {
       const RowValue& value = program_.values[v];
       if (value.level != level) continue;
-      function.writer.Line(fmt::format("{} = {};", ValueName(v, slot), value.value(function.writer, place)));
+      function.writer.Line("{} = {};", ValueName(v, slot), value.value(function.writer, place));
       value.publish(function.writer, place, ValueName(v, slot));
     }
   }
@@ -146,7 +145,7 @@ void RowKernelParts::ComputeStarts(Function& function, int pass) {
           const int k = kernel_.AddBuffer(reduces[i]->types[leaf], Access::kRead, carried_.at(next++));
           values.push_back(function.writer.Load(k, PlaceOf(function, slot).row));
         }
-        function.writer.Line(fmt::format("{} = {};", StartName(pass, i, leaf, slot), values[leaf]));
+        function.writer.Line("{} = {};", StartName(pass, i, leaf, slot), values[leaf]);
       }
     }
   }
@@ -244,21 +243,19 @@ void RowAccumulators::WriteAccumulator(int pass) {
     }
   }
   const std::string p = std::to_string(pass), acc = "Acc_" + p;
-  kernel_.Append(fmt::format("struct {} {{\n{}}};\n", acc, members));
-  kernel_.Append(fmt::format("void clear_{}(out {} a) {{\n{}}}\n", p, acc, reset));
-  kernel_.Append(fmt::format("void add_{0}(inout {1} a, {1} b) {{\n{2}}}\n", p, acc, merge));
-  kernel_.Append(fmt::format(
+  kernel_.Append("struct {} {{\n{}}};\n", acc, members);
+  kernel_.Append("void clear_{}(out {} a) {{\n{}}}\n", p, acc, reset);
+  kernel_.Append("void add_{0}(inout {1} a, {1} b) {{\n{2}}}\n", p, acc, merge);
+  kernel_.Append(
       "void join_{0}(inout {1} a, {1} b, bool swap) {{\n  if (swap) {{\n    {1} first = b;\n    add_{0}(first, a);\n"
       "    a = first;\n  }} else {{\n    add_{0}(a, b);\n  }}\n}}\n",
-      p, acc));
+      p, acc);
   WriteSlots(pass);
   const int join_kind = JoinKind();
   if (join_kind == 1 || join_kind == 2) {
-    kernel_.Append(
-        fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
+    kernel_.Append("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle);
   }
-  if (join_kind >= 2)
-    kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, int64_t{shape_.lanes} * shape_.interleaved));
+  if (join_kind >= 2) kernel_.Append("shared {} shared_{}[{}];\n", acc, p, int64_t{shape_.lanes} * shape_.interleaved);
 }
 
 // The same of all that a step has.
@@ -275,14 +272,14 @@ void RowAccumulators::WriteSlots(int pass) {
     }
     each_merge += fmt::format("  add_{}(a[{}], b[{}]);\n", p, j, j);
   }
-  kernel_.Append(fmt::format("void reset_{}(out {} a[WIDTH]) {{\n{}}}\n", p, acc, each_reset));
-  kernel_.Append(fmt::format("void merge_{0}(inout {1} a[WIDTH], {1} b[WIDTH]) {{\n{2}}}\n", p, acc, each_merge));
+  kernel_.Append("void reset_{}(out {} a[WIDTH]) {{\n{}}}\n", p, acc, each_reset);
+  kernel_.Append("void merge_{0}(inout {1} a[WIDTH], {1} b[WIDTH]) {{\n{2}}}\n", p, acc, each_merge);
   std::string fold;
   for (int m = 1; m < width() && slots() == 1; m *= 2) {
     for (int j = 0; j + m < width(); j += 2 * m) fold += fmt::format("  add_{}(a[{}], a[{}]);\n", p, j, j + m);
   }
   for (int s = 0; s < slots(); ++s) fold += fmt::format("  total[{0}] = a[{0}];\n", s);
-  kernel_.Append(fmt::format("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold));
+  kernel_.Append("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold);
 }
 
 // Statements that combine the element at a place into accumulator `slot` of every reduce of a pass.
@@ -323,7 +320,7 @@ void RowAccumulators::WriteFinish(int pass) {
                          reduce.holds_flag() ? fmt::format("{}.holds{}", total, i) : "");
       for (size_t leaf = 0; leaf < results.size(); ++leaf) {
         const std::string name = ResultName(n, leaf, s);
-        function.writer.Line(fmt::format("{} = {};", name, std::exchange(results[leaf], name)));
+        function.writer.Line("{} = {};", name, std::exchange(results[leaf], name));
       }
       reduce.publish(function.writer, PlaceOf(function, s), results);
     }
@@ -416,7 +413,7 @@ void RowKernelWriter::WritePrepare() {
 void RowKernelWriter::HoldProduct(Function& function, int step, const std::string& name) const {
   const auto dimensions = program_.product->shape().dimensions();
   const ElementType type = program_.product->shape().element_type();
-  function.writer.Line(fmt::format("vec4 product_{0} = product_at({0});", name));
+  function.writer.Line("vec4 product_{0} = product_at({0});", name);
   for (int j = 0; j < width(); ++j) {
     const RowPlace place = PlaceOf(function, step, j);
     const IndexExpression linear =
@@ -433,24 +430,24 @@ void RowKernelWriter::WriteHeld() {
   std::vector<int> steps_of_lane;
   for (uint32_t n = 0; n < shape_.held; ++n) {
     const std::string name = fmt::format("step_{}", n);
-    function.writer.Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
+    function.writer.Line("uint {} = lane + {}u * LANES;", name, n);
     const int step = function.writer.NewVariable(name, steps(), width());
     if (program_.product != nullptr) HoldProduct(function, step, name);
     steps_of_lane.push_back(step);
   }
   for (int pass = 1; pass <= program_.passes(); ++pass) {
     const std::string running = fmt::format("running_{}", pass);
-    function.writer.Line(fmt::format("Acc_{0} {1}[WIDTH];", pass, running));
-    function.writer.Line(fmt::format("reset_{0}({1});", pass, running));
+    function.writer.Line("Acc_{0} {1}[WIDTH];", pass, running);
+    function.writer.Line("reset_{0}({1});", pass, running);
     for (int step : steps_of_lane) {
       for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, step, j), j, running);
       StoreElements(function, step, pass - 1);
     }
     function.writer.Line("{");
-    function.writer.Line(fmt::format("  Acc_{0} total[SLOTS];", pass));
-    function.writer.Line(fmt::format("  fold_{0}({1}, total);", pass, running));
-    function.writer.Line(fmt::format("  JOIN_LANES({0})", pass));
-    function.writer.Line(fmt::format("  finish_{0}(unit, 0u, lane == 0u, total);", pass));
+    function.writer.Line("  Acc_{0} total[SLOTS];", pass);
+    function.writer.Line("  fold_{0}({1}, total);", pass, running);
+    function.writer.Line("  JOIN_LANES({0})", pass);
+    function.writer.Line("  finish_{0}(unit, 0u, lane == 0u, total);", pass);
     function.writer.Line("}");
     Publish(function, pass);
   }
@@ -494,25 +491,24 @@ void RowKernelWriter::WriteShape(int64_t groups, const std::array<uint32_t, 3>& 
   const int passes = program_.passes();
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
-  kernel_.Append(fmt::format(
+  kernel_.Append(
       "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
       "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define IN_ORDER {}\n#define EACH_SLOT {}\n",
       width(), slots(), JoinKind(), shape_.held, in_blocks() ? 1 : 0, shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0,
-      program_.in_order() ? 1 : 0, slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)"));
-  kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
-                             int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
-                             units() / program_.batches % shape_.rows_per_group != 0 ? 1 : 0));
+      program_.in_order() ? 1 : 0, slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)");
+  kernel_.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
+                 units() / program_.batches % shape_.rows_per_group != 0 ? 1 : 0);
   // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
-  kernel_.Append(fmt::format("#define UNIT_GROUP(g) {}\n",
-                             units() == 1 ? "0u" : kernel_.Divide("(g)", shape_.splits / shape_.interleaved)));
-  kernel_.Append(fmt::format("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes));
+  kernel_.Append("#define UNIT_GROUP(g) {}\n",
+                 units() == 1 ? "0u" : kernel_.Divide("(g)", shape_.splits / shape_.interleaved));
+  kernel_.Append("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes);
   if (UnrolledTurns() > 0) {
-    kernel_.Append(fmt::format("#define TURNS {}u\n#define EACH_TURN {}\n", UnrolledTurns(),
-                               program_.flop <= 2 * program_.rows * program_.row_size ? "[[unroll]]" : ""));
+    kernel_.Append("#define TURNS {}u\n#define EACH_TURN {}\n", UnrolledTurns(),
+                   program_.flop <= 2 * program_.rows * program_.row_size ? "[[unroll]]" : "");
   }
-  if (LoadsAhead(steps_per_lane())) kernel_.Append(fmt::format("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce));
-  kernel_.Append(fmt::format("#define INTERLEAVED {}\n", shape_.interleaved));
-  kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
+  if (LoadsAhead(steps_per_lane())) kernel_.Append("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce);
+  kernel_.Append("#define INTERLEAVED {}\n", shape_.interleaved);
+  kernel_.Append("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0);
 }
 
 // What it calls.
@@ -557,8 +553,7 @@ Step RowKernelWriter::Write() {
   const bool by_subgroup = JoinKind() == 1 || JoinKind() == 2;
   // Lavapipe fills its vectors along x alone.
   const bool along_x = shape_.lanes == 1 && shape_.interleaved == 1;
-  kernel_.Append(
-      fmt::format("#define BY_SUBGROUP {}\n#define UNITS_ALONG_X {}\n", by_subgroup ? 1 : 0, along_x ? 1 : 0));
+  kernel_.Append("#define BY_SUBGROUP {}\n#define UNITS_ALONG_X {}\n", by_subgroup ? 1 : 0, along_x ? 1 : 0);
   const uint32_t x = by_subgroup || along_x ? invocations() : shape_.lanes;
   const char* const algorithm = program_.product != nullptr ? "reduce/product_rows.comp" : "reduce/rows.comp";
   Step step =

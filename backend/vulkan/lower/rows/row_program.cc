@@ -85,7 +85,7 @@ class JoinInPlace {
       total[leaf] = writer.Assignable(reduce_.types[leaf], total[leaf]);
     // Written out, so that all loads are under way before the first one is used.
     const std::string index = fmt::format("{}_share{}", name_, rows_.size());
-    writer.OpenBlock(fmt::format("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits));
+    writer.OpenBlock("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits);
     const int variable = writer.NewVariable(index, shares_.splits);
     writer.Line(JoinText(name_, total, shares_.Load(writer, reduce_, first_, row, writer.space().Variable(variable))));
     writer.CloseBlock();

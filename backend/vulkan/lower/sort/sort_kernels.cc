@@ -146,11 +146,11 @@ class SortWriter : SortText {
     for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
     swap("Key", "key", "");
     const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
-    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
+    kernel.Append("#define LAST_KEY Key({})\n", fmt::join(ones, ", "));
     WriteEach(kernel, shape_.run);
-    kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
-    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
-                              context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
+    kernel.Append("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd);
+    kernel.Append("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
+                  context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0);
   }
 
   // Sorts tiles; of each the first `kept` go on, side by side.
@@ -159,12 +159,12 @@ class SortWriter : SortText {
     const int64_t tiles = WriteHead(kernel, from.length, shape_.tile());
     const uint32_t rows = shape_.rows_per_group;
     kernel.Append(
-        fmt::format("#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
-                    "ROWS {}u\n#define RUN {}u\n"
-                    "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
-                    "#define BY_UNITS(g) {}\n",
-                    AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
-                    std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
+        "#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
+        "ROWS {}u\n#define RUN {}u\n"
+        "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
+        "#define BY_UNITS(g) {}\n",
+        AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
+        std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles));
     WriteItems(kernel, from, to);
     WriteShared(kernel, 2 * shape_.tile() * rows);
     if (shape_.in_registers) WriteRun(kernel);
@@ -176,8 +176,8 @@ class SortWriter : SortText {
     KernelBuilder kernel(context_.facts);
     const int64_t units = WriteHead(kernel, from.length, shape_.unit);
     kernel.Params({{"SORTED_RUN", width}});
-    kernel.Append(fmt::format("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
-                              AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units)));
+    kernel.Append("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
+                  AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units));
     WriteItems(kernel, from, to);
     constexpr uint32_t kGroup = 64;
     return kernel.Finish(work_.name + " merge", "sort/merge.comp", {kGroup, 1, 1},
@@ -193,15 +193,13 @@ class SortWriter : SortText {
     const int64_t units = scans ? work_.rows * radix.radix() / radix.scan_digits() : PartsOf(pass);
     WriteRadixHead(kernel, pass, units, "BY_TILES");
     const uint32_t lanes = scans ? 256 : radix.lanes;
-    kernel.Append(fmt::format("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk));
+    kernel.Append("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk);
     if (scans) {
-      kernel.Append(
-          fmt::format("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits()));
+      kernel.Append("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits());
     }
     if (pass.phase != 0) WriteCounters(kernel, pass.totals, "total");
     if (pass.phase == 2) {
-      kernel.Append(
-          fmt::format("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits, context_.facts.subgroup_size));
+      kernel.Append("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits, context_.facts.subgroup_size);
       WriteShared(kernel, radix.part());
       WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
     }
@@ -228,14 +226,14 @@ class SortWriter : SortText {
     const uint32_t high = work_.order.key_high >= 32 ? ~0u : (1u << work_.order.key_high) - 1,
                    mask = high & ~((1u << work_.order.key_low) - 1);
     kernel.Append(
-        fmt::format("#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
-                    "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
-                    phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
-                    kernel.Divide("(g)", CeilDivide(from.length, shape.chunk))));
+        "#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
+        "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
+        phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
+        kernel.Divide("(g)", CeilDivide(from.length, shape.chunk)));
     kernel.Append(
-        fmt::format("#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
-                    "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
-                    mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0)));
+        "#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
+        "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
+        mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0));
     if (phase != 2) WriteCounters(kernel, state.counts, "count");
     WriteCounters(kernel, state.states, "state");
     if (phase != 0) WriteCounters(kernel, state.parts, "part");
@@ -246,13 +244,13 @@ class SortWriter : SortText {
       loads.push_back(fmt::format("load_state(i + {}u)", word));
       stores += fmt::format(" store_state(i + {}u, key{});", word, WordSuffix(word));
     }
-    kernel.Append(fmt::format("Key load_key(uint i) {{ return Key({}); }}\nvoid store_key(uint i, Key key) {{{} }}\n",
-                              fmt::join(loads, ", "), stores));
+    kernel.Append("Key load_key(uint i) {{ return Key({}); }}\nvoid store_key(uint i, Key key) {{{} }}\n",
+                  fmt::join(loads, ", "), stores);
     WritePlace(kernel);
     WriteRead(kernel, from);
     if (phase == 2) {
       WriteEmit(kernel, to);
-      kernel.Append(fmt::format("#define EACH {}u\n", shape.each));
+      kernel.Append("#define EACH {}u\n", shape.each);
     } else {
       WriteReadGroup(kernel, from);
     }

@@ -75,33 +75,33 @@ void SortText::WriteTypes(KernelBuilder& kernel) const {
   std::vector<std::string> arguments;
   if (carries_key_) {
     for (int i = 0; i < work_.order.key_words; ++i) arguments.push_back(fmt::format("item.k{}", i));
-    kernel.Append(fmt::format("Key key_of(Item item) {{ return Key({}); }}\n", fmt::join(arguments, ", ")));
+    kernel.Append("Key key_of(Item item) {{ return Key({}); }}\n", fmt::join(arguments, ", "));
     return;
   }
   for (const int k : work_.order.operands) {
     arguments.push_back(FromStorage(work_.types[static_cast<size_t>(k)], fmt::format("item.r{}", k)));
   }
-  kernel.Append(fmt::format("Key key_of(Item item) {{ return make_key({}); }}\n", fmt::join(arguments, ", ")));
+  kernel.Append("Key key_of(Item item) {{ return make_key({}); }}\n", fmt::join(arguments, ", "));
 }
 
 void SortText::WritePlace(KernelBuilder& kernel) const {
-  const std::string length = kernel.Param(static_cast<uint32_t>(work_.length));
+  const std::string length = kernel.Param(work_.length);
   if (work_.stride == 1) {
-    kernel.Append(fmt::format("uint place_of(uint row, uint e) {{ return row * {} + e; }}\n", length));
+    kernel.Append("uint place_of(uint row, uint e) {{ return row * {} + e; }}\n", length);
     return;
   }
-  const std::string stride = kernel.Param(static_cast<uint32_t>(work_.stride));
+  const std::string stride = kernel.Param(work_.stride);
   kernel.Append(
-      fmt::format("uint place_of(uint row, uint e) {{\n  uint outer = {};\n  return (outer * {} + e) * {} + (row - "
-                  "outer * {});\n}}\n",
-                  kernel.Divide("row", work_.stride), length, stride, stride));
+      "uint place_of(uint row, uint e) {{\n  uint outer = {};\n  return (outer * {} + e) * {} + (row - "
+      "outer * {});\n}}\n",
+      kernel.Divide("row", work_.stride), length, stride, stride);
 }
 
 void SortText::WriteRead(KernelBuilder& kernel, const Items& from) const {
   if (from.in_scratch()) {
     WriteLoad(kernel, from);
-    kernel.Append(fmt::format("Item read_item(uint row, uint e) {{ return load_item(row * {} + e); }}\n",
-                              kernel.Param(static_cast<uint32_t>(from.length))));
+    kernel.Append("Item read_item(uint row, uint e) {{ return load_item(row * {} + e); }}\n",
+                  kernel.Param(from.length));
     return;
   }
   std::string text = "  uint place = place_of(row, e);\n  Item item;\n";
@@ -140,7 +140,7 @@ void SortText::WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
     possible = StorageBytes(type) == 4 && slice.offset_bytes % (4 * width) == 0;
     if (possible) text += ReadGroupField(kernel, kernel.AddBuffer(type, Access::kRead, slice), fields_[f], width);
   }
-  kernel.Append(fmt::format("#define GROUP {}\n", possible ? width : 1));
+  kernel.Append("#define GROUP {}\n", possible ? width : 1);
   if (!possible) return;
   std::vector<std::string> items, parameters;
   std::string each;
@@ -150,16 +150,16 @@ void SortText::WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
     each += fmt::format(" F({})", items.back());
   }
   kernel.Append(
-      fmt::format("void read_group(uint row, uint e, {}) {{\n  uint group = (row * {} + e) / {}u;\n{}}}\n"
-                  "#define READ_GROUP(row, e) Item {}; read_group(row, e, {});\n#define EACH_ITEM(F){}\n",
-                  fmt::join(parameters, ", "), kernel.Param(static_cast<uint32_t>(from.length)), width, text,
-                  fmt::join(items, ", "), fmt::join(items, ", "), each));
+      "void read_group(uint row, uint e, {}) {{\n  uint group = (row * {} + e) / {}u;\n{}}}\n"
+      "#define READ_GROUP(row, e) Item {}; read_group(row, e, {});\n#define EACH_ITEM(F){}\n",
+      fmt::join(parameters, ", "), kernel.Param(from.length), width, text, fmt::join(items, ", "),
+      fmt::join(items, ", "), each);
 }
 
 void SortText::WriteShared(KernelBuilder& kernel, int64_t items) const {
   std::string get, put;
   for (const SortField& field : fields_) {
-    kernel.Append(fmt::format("shared {} shared_{}[{}];\n", field.glsl_type, field.name, items));
+    kernel.Append("shared {} shared_{}[{}];\n", field.glsl_type, field.name, items);
     get += fmt::format("  item.{0} = shared_{0}[i];\n", field.name);
     put += fmt::format("  shared_{0}[i] = item.{0};\n", field.name);
   }
@@ -179,7 +179,7 @@ void SortText::WriteLoad(KernelBuilder& kernel, const Items& from) const {
 void SortText::WriteEmit(KernelBuilder& kernel, const Items& to) const {
   std::string text = "  uint place = place_of(row, e);\n";
   if (to.in_scratch() || work_.kept != work_.length) {
-    const std::string length = kernel.Param(static_cast<uint32_t>(to.length));
+    const std::string length = kernel.Param(to.length);
     text = fmt::format("  uint place = row * {} + e;\n", length);
     // A sort of whole rows brings what is not kept as well.
     if (!to.in_scratch()) text = fmt::format("  if (e >= {}) return;\n", length) + text;
@@ -217,11 +217,11 @@ void SortText::WriteRadixHead(KernelBuilder& kernel, const RadixPass& pass, int6
   const int64_t per_row = CeilDivide(pass.from.length, pass.radix.part());
   kernel.Params(
       {{"PART_COUNT", units}, {"LENGTH", pass.from.length}, {"ROW_PARTS", per_row}, {"DIGIT_LOW", pass.digit.low}});
-  kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n", pass.phase, pass.radix.radix()));
+  kernel.Append("#define PHASE {}\n#define RADIX {}u\n", pass.phase, pass.radix.radix());
   WriteCounters(kernel, pass.counts, "count");
   if (pass.phase == 1) return;
-  kernel.Append(fmt::format("#define {}(g) {}\n#define KEY_WORD(key) key{}\n", by, kernel.Divide("(g)", per_row),
-                            WordSuffix(pass.digit.word)));
+  kernel.Append("#define {}(g) {}\n#define KEY_WORD(key) key{}\n", by, kernel.Divide("(g)", per_row),
+                WordSuffix(pass.digit.word));
   WriteTypes(kernel);
   if (!pass.from.in_scratch() || !pass.to.in_scratch()) WritePlace(kernel);
   WriteRead(kernel, pass.from);

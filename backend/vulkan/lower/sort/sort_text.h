@@ -116,16 +116,16 @@ class SortText : public SortFields {
   void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
     const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
     kernel.Append(
-        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
-                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
-                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
+        "uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
+        "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
+        name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32));
   }
 
   // EACH(F) of `count` numbers.
   void WriteEach(KernelBuilder& kernel, uint32_t count) const {
     std::string each;
     for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
-    kernel.Append(fmt::format("#define EACH(F){}\n", each));
+    kernel.Append("#define EACH(F){}\n", each);
   }
 
   // The parts of `unit` elements of a row.

@@ -22,8 +22,8 @@ Code OfOneGroup(Code unit, const LoopShare& share) {
 void WriteScalars(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
   for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
     const Instruction& root = *body.roots[leaf];
-    writer.Line(fmt::format("{} = {};", NameOfRegister(unit.results[leaf].reg),
-                            writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank())))));
+    writer.Line("{} = {};", NameOfRegister(unit.results[leaf].reg),
+                writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank()))));
   }
 }
 
@@ -90,7 +90,7 @@ void LoopPhaseWriter::StoreOwn(ValueWriter& writer, int place, ElementType type,
                                const std::vector<std::string>& values) {
   if (!IsResident(place))
     return writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), first, values);
-  writer.Line(fmt::format("{} = {};", NameOfElement(place), values.at(0)));
+  writer.Line("{} = {};", NameOfElement(place), values.at(0));
   if (const auto& after = after_store_[place]) after(writer, first, values);
 }
 
@@ -254,8 +254,7 @@ void LoopPhaseWriter::WriteNotes(const FusionDescription& body, const LoopUnitNo
       const Instruction& reduced = *body.heroes[i]->operand(0);
       const bool all = SingleOperation(*body.heroes[i]->called(0)) == Opcode::kAnd;
       const std::string value = writer.Value(reduced, space.Delinearize(first, reduced.shape().dimensions()));
-      writer.Line(
-          fmt::format("{} |= {}{} ? bit : 0u;", NameOfNote(unit.number + static_cast<int>(i)), all ? "!" : "", value));
+      writer.Line("{} |= {}{} ? bit : 0u;", NameOfNote(unit.number + static_cast<int>(i)), all ? "!" : "", value);
     }
   });
 }

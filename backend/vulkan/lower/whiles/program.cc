@@ -1,7 +1,5 @@
 #include "backend/vulkan/lower/whiles/program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <map>
