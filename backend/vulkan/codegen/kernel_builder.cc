@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "backend/vulkan/codegen/passes/passes.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -16,6 +17,16 @@ MagicDivisor MakeMagicDivisor(uint32_t divisor) {
   const int l = std::bit_width(divisor - 1);
   const uint64_t power = uint64_t{1} << (31 + l);
   return {static_cast<uint32_t>((power + divisor - 1) / divisor), static_cast<uint32_t>(l - 1)};
+}
+
+std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
+  const int64_t most = facts.max_group_count[0], rows = CeilDivide(count, most);
+  return {static_cast<uint32_t>(CeilDivide(count, std::max<int64_t>(rows, 1))), static_cast<uint32_t>(rows), 1};
+}
+
+bool HasSurplusGroups(const DeviceFacts& facts, int64_t count) {
+  const auto [x, y, z] = GroupGrid(facts, count);
+  return int64_t{x} * y != count;
 }
 
 int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice& slice) {
@@ -134,7 +145,7 @@ std::string KernelBuilder::CoherentTensors() const {
 }
 
 Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
-                           std::array<uint32_t, 3> groups) const {
+                           int64_t groups) const {
   Step step;
   step.name = std::move(name);
   step.kernel.algorithm = std::move(algorithm);
@@ -163,7 +174,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());
   step.params = params_;
-  step.groups = groups;
+  step.groups = GroupGrid(facts_, groups);
   return step;
 }
 

@@ -30,6 +30,11 @@ struct MagicDivisor {
 };
 MagicDivisor MakeMagicDivisor(uint32_t divisor);
 
+// `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus
+// groups have to return at once.
+std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count);
+bool HasSurplusGroups(const DeviceFacts& facts, int64_t count);
+
 class KernelBuilder {
  public:
   explicit KernelBuilder(const DeviceFacts& facts) : facts_(facts) {}
@@ -127,9 +132,8 @@ class KernelBuilder {
   // The name of a function of which `text` is the text, by its name: one for all whose texts are the same.
   std::string Function(const std::string& prefix, const std::function<std::string(const std::string& name)>& text);
 
-  // constants: specialisation constants by id, the workgroup size first.
-  Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
-              std::array<uint32_t, 3> groups) const;
+  // constants: specialisation constants by id, the workgroup size first. So many workgroups in any order (GroupGrid).
+  Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants, int64_t groups) const;
 
  private:
   const DeviceFacts& facts_;

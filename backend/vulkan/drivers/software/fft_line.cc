@@ -58,7 +58,7 @@ class FftLineWriter {
     }
     kernel_.Append(kTurned);
     kernel_.Define("void line(uint group, uint lane)", text_.Take());
-    return kernel_.Finish(name, "software/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
+    return kernel_.Finish(name, "software/subgroup_line.comp", {kLanes, 1, 1}, job_.outer);
   }
 
  private:

@@ -31,11 +31,10 @@ class RegisterWriter : ProductParts {
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
         share_steps > block || shape_.repeated ? 1 : 0);
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
                   kernel.Divide("(g)", tiles.rows), kernel.Divide("(g)", tiles.columns),
                   kernel.Divide("(g)", shape_.splits));
-    kernel.Append("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0);
+    kernel.Append("#define SURPLUS_GROUPS {}\n", HasSurplusGroups(context_.facts, groups) ? 1 : 0);
     // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
     if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
       kernel.InlineParams();
@@ -44,7 +43,7 @@ class RegisterWriter : ProductParts {
     WriteProducts(kernel);
     WriteUnitStore(kernel);
     Step step =
-        kernel.Finish(StepName(reader_.body()), "software/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
+        kernel.Finish(StepName(reader_.body()), "software/matmul_registers.comp", {shape_.lanes, 1, 1, block}, groups);
     StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
                FusesTerms(context_.facts));
     return step;

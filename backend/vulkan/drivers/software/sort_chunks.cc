@@ -14,7 +14,7 @@ Step WriteSelectChunks(const SortText& text, const SelectShape& select, const So
   text.WriteReadGroup(kernel, from);
   text.WriteShared(kernel, text.work_.kept * select.lanes);
   return kernel.Finish(text.work_.name + " select", "software/select.comp", {select.lanes, 1, 1},
-                       GroupGrid(facts, CeilDivide(text.work_.rows * chunks, select.lanes)));
+                       CeilDivide(text.work_.rows * chunks, select.lanes));
 }
 
 Step WriteRadixChunks(const SortText& text, const RadixPass& pass) {
@@ -27,7 +27,7 @@ Step WriteRadixChunks(const SortText& text, const RadixPass& pass) {
   kernel.Append("#define CHUNK {}u\n#define LANES {}u\n", pass.radix.chunk, lanes);
   if (!scans) text.WriteReadGroup(kernel, pass.from);
   return kernel.Finish(text.NameOf(pass), "software/radix_chunks.comp", {lanes, 1, 1},
-                       GroupGrid(facts, scans ? units : CeilDivide(units, lanes)));
+                       scans ? units : CeilDivide(units, lanes));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -296,11 +296,11 @@ Step LoopKernel::Finish(std::string name) {
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name) {
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
-  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, CeilDivide(count / tuning.width, chunk));
+  const int64_t groups = CeilDivide(count / tuning.width, chunk);
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
   const bool in_turn = context.facts.costs.subgroups_in_turn;
   const bool unrolls = in_turn ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
-  const bool whole = unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count;
+  const bool whole = unrolls && !HasSurplusGroups(context.facts, groups) && groups * chunk * tuning.width == count;
   if (tuning.neighbours_in_turn) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);

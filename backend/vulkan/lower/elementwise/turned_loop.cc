@@ -111,7 +111,7 @@ class TurnedLoopWriter {
     WriteStage();
     WriteResult();
     return kernel_.Finish(StepName(body_), "elementwise/turned_loop.comp", {shape.tile / shape.width, shape.lanes_y, 1},
-                          GroupGrid(context_.facts, groups));
+                          groups);
   }
 
  private:

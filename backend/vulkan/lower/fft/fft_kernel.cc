@@ -610,15 +610,14 @@ Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob
   const uint32_t lanes = staged ? static_cast<uint32_t>(job.pass.lanes * job.pass.transforms) : 64;
   // Butterflies are long: an invocation makes one, or one for each of some neighbours.
   const int64_t each = staged ? job.pass.transforms : lanes, groups = CeilDivide(job.units(), each);
-  const std::array<uint32_t, 3> grid = GroupGrid(context.facts, groups);
   kernel.Param(staged ? groups : job.units());  // P(0) of the algorithm
   if (staged) {
     kernel.Define("void transforms(uint group, uint i)", FftStageWriter(kernel, plan, job, slices).Write());
-    return kernel.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
+    return kernel.Finish(name, "fft/stages.comp", {lanes, 1, 1}, groups);
   }
   kernel.Define("void element(uint u)", FftUnitWriter(kernel, plan, job, slices).Write());
-  Step step = kernel.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
-  step.kernel.whole_items = groups * lanes == job.units() && int64_t{grid[0]} * grid[1] == groups ? 1 : 0;
+  Step step = kernel.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, groups);
+  step.kernel.whole_items = groups * lanes == job.units() && !HasSurplusGroups(context.facts, groups) ? 1 : 0;
   return step;
 }
 

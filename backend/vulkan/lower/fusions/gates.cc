@@ -39,7 +39,7 @@ Step LowerModeChange(const LowerContext& context, const GateRequest& request) {
                 kGateLanes, change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
                 change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0,
                 change.kind == Kind::kCount ? 1 : 0);
-  return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+  return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, 1);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<Step> LowerGates(const LowerContext& context, const GateRequest& request)
                  {"PARENT_GATE", 4 * request.parent_gate}});
   kernel.Append("#define LANES {}u\n#define LOOP {}\n#define IS_PRED {}\n#define NESTED {}\n", kGateLanes,
                 request.branches == 0 ? 1 : 0, request.selector_is_pred ? 1 : 0, nested ? 1 : 0);
-  return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+  return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, 1);
 }
 
 Result<Step> LowerCopyLoop(const LowerContext& context, std::string name, const BufferSlice& source,

@@ -285,8 +285,7 @@ Step ClearStep(const LowerContext& context, const std::string& name, const Buffe
   kernel.Param(words);
   const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, scratch);
   kernel.Append("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u"));
-  return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1},
-                       GroupGrid(context.facts, CeilDivide(words, kGroup)));
+  return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1}, CeilDivide(words, kGroup));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

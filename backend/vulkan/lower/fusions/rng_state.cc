@@ -31,7 +31,7 @@ Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context,
     text += kernel.Store(state, at, "next") + "\n}\n";
   }
   kernel.Append(text + "}\n");
-  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, {1, 1, 1});
+  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, 1);
   step.kernel.whole_items = 1;
   return std::vector{std::move(step)};
 }

@@ -265,8 +265,7 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
     kernel.Append("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by"));
   }
   kernel.Append("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x"));
-  Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1},
-                            GroupGrid(facts, groups));
+  Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1}, groups);
   made.flop = batch_ * n * n * n / 3;
   return made;
 }
@@ -321,7 +320,7 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   kernel.Append("Value divide(Value x, Value by) {{ return {}; }}\n",
                 solve.real_diagonal ? text_.OverReal("x", text_.RealOf("by")) : text_.Over("x", "by"));
   Step made = kernel.Finish(name_ + " substitution", held ? "linalg/solve_held.comp" : "linalg/solve_block.comp",
-                            {lanes, 1, 1}, GroupGrid(facts, groups));
+                            {lanes, 1, 1}, groups);
   made.flop = batch_ * solve.unknowns * solve.unknowns * solve.sides;
   return made;
 }

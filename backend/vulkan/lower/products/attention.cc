@@ -48,7 +48,7 @@ class AttentionWriter {
     const std::vector<uint32_t> lanes =
         shape_.matrix ? std::vector<uint32_t>{context_.facts.matrix_lanes * shape_.lanes_y, 1u, 1u}
                       : std::vector<uint32_t>{shape_.lanes, shape_.lanes_y, 1u};
-    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, GroupGrid(context_.facts, groups))};
+    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, groups)};
     steps[0].kernel.small_subgroups = true;
     steps[0].flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
     if (shape_.parts > 1) steps.push_back(WriteJoin());
@@ -204,7 +204,7 @@ class AttentionWriter {
     kernel.Append("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u"));
     WriteStores(kernel);
     return kernel.Finish(StepName(body_) + " join", "attention/join.comp", {kJoinLanes, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(results, kJoinLanes)));
+                         CeilDivide(results, kJoinLanes));
   }
 
   // store() of a result, or of four neighbouring columns.

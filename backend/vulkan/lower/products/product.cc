@@ -134,8 +134,8 @@ class QuadWriter : ProductParts {
       if (!WriteQuadLoad(kernel, lhs, terms)) return std::nullopt;
     }
     units.WriteUnitStore(kernel);
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
-                              GroupGrid(context_.facts, groups));
+    Step step =
+        kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, FusesTerms(context_.facts));
     return step;
@@ -213,8 +213,7 @@ class GroupWriter : ProductParts {
     const bool by_layout = WriteResult(kernel);
     if (!by_layout) WriteColumnStore(kernel, "store");
     kernel.Append("#define STORES {}\n", by_layout ? 0 : 1);
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tensors.comp", {matrix.invocations, 1, 1},
-                              GroupGrid(context_.facts, groups));
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tensors.comp", {matrix.invocations, 1, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, 0, share, /*fused=*/false);
     return step;
@@ -315,7 +314,7 @@ class ProductWriter : ProductParts {
     WriteColumnStore(kernel, "store");
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
-                              {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
+                              {shape_.lanes, shape_.lanes_y, 1, block}, groups);
     StateOrder(&step, int64_t{shape_.k_step} * block, share, FusesTerms(context_.facts));
     return step;
   }
@@ -397,8 +396,7 @@ class ProductWriter : ProductParts {
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
-                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
-                              GroupGrid(context_.facts, groups));
+                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, 0, share, /*fused=*/false);
     return step;

@@ -208,7 +208,7 @@ class ChainWriter : ChainTerms {
     chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
     const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
     Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
-                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
+                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, groups);
     step.kernel.small_subgroups = true;
     int64_t a_score = 0;
     for (const ChainProduct& product : chain_.products) a_score += product.depth;

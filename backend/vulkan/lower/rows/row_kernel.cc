@@ -375,7 +375,7 @@ class RowKernelWriter : RowAccumulators {
 
   void WriteLiveEnds();
   void WritePrepare();
-  void WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid);
+  void WriteShape(int64_t groups);
   void WritePasses();
   StepAccumulation Accumulation() const;
   void WriteElements();
@@ -481,7 +481,7 @@ bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
 }
 
 // What rows.comp is told.
-void RowKernelWriter::WriteShape(int64_t groups, const std::array<uint32_t, 3>& grid) {
+void RowKernelWriter::WriteShape(int64_t groups) {
   kernel_.Params({{"GROUP_COUNT", groups},
                   {"UNIT_COUNT", units()},
                   {"STEP_COUNT", steps()},
@@ -496,7 +496,8 @@ void RowKernelWriter::WriteShape(int64_t groups, const std::array<uint32_t, 3>& 
       "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n#define IN_ORDER {}\n#define EACH_SLOT {}\n",
       width(), slots(), JoinKind(), shape_.held, in_blocks() ? 1 : 0, shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0,
       program_.in_order() ? 1 : 0, slots() == 1 ? "const uint s = 0u;" : "for (uint s = 0u; s < SLOTS; ++s)");
-  kernel_.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
+  kernel_.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
+                 HasSurplusGroups(context_.facts, groups) ? 1 : 0,
                  units() / program_.batches % shape_.rows_per_group != 0 ? 1 : 0);
   // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
   kernel_.Append("#define UNIT_GROUP(g) {}\n",
@@ -547,8 +548,7 @@ StepAccumulation RowKernelWriter::Accumulation() const {
 Step RowKernelWriter::Write() {
   const int64_t groups = program_.batches * CeilDivide(units() / program_.batches, shape_.rows_per_group) *
                          (shape_.splits / shape_.interleaved);
-  const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-  WriteShape(groups, grid);
+  WriteShape(groups);
   WritePasses();
   const bool by_subgroup = JoinKind() == 1 || JoinKind() == 2;
   // Lavapipe fills its vectors along x alone.
@@ -556,9 +556,9 @@ Step RowKernelWriter::Write() {
   kernel_.Append("#define BY_SUBGROUP {}\n#define UNITS_ALONG_X {}\n", by_subgroup ? 1 : 0, along_x ? 1 : 0);
   const uint32_t x = by_subgroup || along_x ? invocations() : shape_.lanes;
   const char* const algorithm = program_.product != nullptr ? "reduce/product_rows.comp" : "reduce/rows.comp";
-  Step step =
-      kernel_.Finish(program_.name, algorithm,
-                     {x, invocations() / x, 1, static_cast<uint32_t>(block()), shape_.lanes, units_per_group()}, grid);
+  Step step = kernel_.Finish(program_.name, algorithm,
+                             {x, invocations() / x, 1, static_cast<uint32_t>(block()), shape_.lanes, units_per_group()},
+                             groups);
   step.flop = program_.flop;
   step.accumulations = program_.joins;
   step.accumulations.push_back(Accumulation());

@@ -386,11 +386,10 @@ class RunningWriter : RunningTile {
                    {"CHUNK_UNITS", row_units},
                    {"CHUNK_TILES", shape_.chunk},
                    {"ROW_TILES", tiles()}});
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append("#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",
                   shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0, shape_.one_pass ? 1 : 0);
-    kernel.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
-                  units % shape_.units != 0 ? 1 : 0);
+    kernel.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
+                  HasSurplusGroups(context_.facts, groups) ? 1 : 0, units % shape_.units != 0 ? 1 : 0);
     kernel.Append("#define UNIT_CHUNK(u) {}\n", shape_.chunks == 1 ? "0u" : kernel.Divide("(u)", row_units));
     WriteTypes(kernel);
     if (shares()) kernel.Append("shared Acc shared_totals[{}];\n", shape_.lanes * shape_.units);
@@ -400,7 +399,7 @@ class RunningWriter : RunningTile {
     WriteEnd(kernel, totals);
     kernel.Append("#define UNITS_ALONG_X {}\n", shares() ? 0 : 1);
     Step step = kernel.Finish(StepName(body_) + (totals ? " totals" : ""), "reduce/running.comp",
-                              {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, grid);
+                              {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, groups);
     step.flop = array_.rows * array_.length;
     return step;
   }

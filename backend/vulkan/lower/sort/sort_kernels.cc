@@ -169,7 +169,7 @@ class SortWriter : SortText {
     WriteShared(kernel, 2 * shape_.tile() * rows);
     if (shape_.in_registers) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(work_.rows * tiles, rows)));
+                         CeilDivide(work_.rows * tiles, rows));
   }
 
   Step MergeStep(int64_t width, const Items& from, const Items& to) const {
@@ -181,7 +181,7 @@ class SortWriter : SortText {
     WriteItems(kernel, from, to);
     constexpr uint32_t kGroup = 64;
     return kernel.Finish(work_.name + " merge", "sort/merge.comp", {kGroup, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(work_.rows * units, kGroup)));
+                         CeilDivide(work_.rows * units, kGroup));
   }
 
   // sort/radix_tiles.comp, or what software drivers take.
@@ -203,7 +203,7 @@ class SortWriter : SortText {
       WriteShared(kernel, radix.part());
       WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
     }
-    return kernel.Finish(NameOf(pass), "sort/radix_tiles.comp", {lanes, 1, 1}, GroupGrid(context_.facts, units));
+    return kernel.Finish(NameOf(pass), "sort/radix_tiles.comp", {lanes, 1, 1}, units);
   }
 
   // Phase `phase` of sort/radix_select.comp, when `known` digits have been counted.
@@ -256,7 +256,7 @@ class SortWriter : SortText {
     }
     constexpr const char* kPhases[] = {"digit", "count", "gather"};
     return kernel.Finish(work_.name + " " + kPhases[phase], "sort/radix_select.comp", {shape.lanes, 1, 1},
-                         GroupGrid(context_.facts, work_.rows * chunks));
+                         work_.rows * chunks);
   }
   SortShape shape_;
 };

@@ -138,7 +138,7 @@ class LoopStateWriter : protected LoopWriter {
     kernel.Append("void run(uint lane) {\n" + text + "}\n");
     if (context_.bindings == BindingMode::kDescriptors) kernel.ShareBindings();
     return kernel.Finish(fmt::format("{} (its scalars)", program_.loop->name()), "control_flow/loop.comp", {1, 1, 1},
-                         {1, 1, 1});
+                         1);
   }
 
   // The state begins as the operand is; registers are read there if the loop runs once.

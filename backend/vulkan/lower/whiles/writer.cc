@@ -141,7 +141,7 @@ Step LoopWriter::FinishKernel(std::string_view does, uint32_t lanes, int64_t gro
   if (BindsTooMany()) kernel_.ShareBindings();
   return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does),
                         program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
-                        {lanes, 1, 1}, {static_cast<uint32_t>(groups), 1, 1});
+                        {lanes, 1, 1}, groups);
 }
 
 // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
