@@ -3,7 +3,6 @@
 
 #include <array>
 #include <complex>
-#include <numbers>
 #include <span>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
-#include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {

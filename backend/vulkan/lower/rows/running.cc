@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "backend/vulkan/codegen/hook.h"
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/ceil_divide.h"

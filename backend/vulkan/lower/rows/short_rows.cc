@@ -5,7 +5,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 #include "backend/vulkan/lower/rows/running.h"

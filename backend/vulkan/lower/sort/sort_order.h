@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/codegen/statements/carriers.h"
 #include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {

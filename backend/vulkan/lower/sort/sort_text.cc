@@ -1,7 +1,5 @@
 #include "backend/vulkan/lower/sort/sort_text.h"
 
-#include <fmt/format.h>
-
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <set>
 
 #include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/whiles/unit_reader.h"

@@ -1,12 +1,10 @@
 #include "backend/vulkan/lower/whiles/unit_reader.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "backend/vulkan/lower/indexing/scatter_windows.h"
 #include "backend/vulkan/lower/whiles/groups.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
-#include "backend/vulkan/lower/whiles/updates.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/fuse/own_elements.h"

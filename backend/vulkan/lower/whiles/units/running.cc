@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/numerics/reducer_facts.h"

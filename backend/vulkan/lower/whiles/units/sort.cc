@@ -3,7 +3,6 @@
 // place in the other block by halving. Equal elements keep their order.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <map>
 
