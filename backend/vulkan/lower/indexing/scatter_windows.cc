@@ -80,24 +80,23 @@ ScatterText::Target ScatterWindows::TargetOf(const std::vector<Place>& lanes) {
   return target;
 }
 
-// Each update on its own.
-void ScatterWindows::WriteApart() {
-  const std::vector<Place> lanes = Lanes([this](const IndexExpression& linear) { return PlaceOfUpdate(linear); });
+void ScatterWindows::ApplyTo(const std::vector<Place>& lanes) {
   const Target target = TargetOf(lanes);
   OpenIf(target.conditions);
   way_ == ScatterWay::kAtomic ? ApplyAtomic(target.linear, lanes) : Apply(target.linear, lanes);
   writer_.CloseBlock();
 }
 
+// Each update on its own.
+void ScatterWindows::WriteApart() {
+  ApplyTo(Lanes([this](const IndexExpression& linear) { return PlaceOfUpdate(linear); }));
+}
+
 // A place of the window goes through all windows.
 void ScatterWindows::WriteOneByOne() {
   writer_.OpenBlock("for (uint m = 0u; m < {}; ++m)", kernel_.Param(form_.count));
   const IndexExpression m = Window("m");
-  const std::vector<Place> lanes = Lanes([&](const IndexExpression& in_window) { return PlaceOf(m, in_window); });
-  const Target target = TargetOf(lanes);
-  OpenIf(target.conditions);
-  Apply(target.linear, lanes);
-  writer_.CloseBlock();
+  ApplyTo(Lanes([&](const IndexExpression& in_window) { return PlaceOf(m, in_window); }));
   writer_.CloseBlock();
 }
 
@@ -167,11 +166,7 @@ void ScatterWindows::WriteLast() {
   writer_.Line("uint next = min(n + 1u, {});", kernel_.Param(form_.count - 1));
   DeclareSame("same", Window("n"), Window("next"));
   writer_.OpenBlock("if (n == next || !same)");
-  const std::vector<Place> lanes = LanesOf(Window("n"), split);
-  const Target target = TargetOf(lanes);
-  OpenIf(target.conditions);
-  Apply(target.linear, lanes);
-  writer_.CloseBlock();
+  ApplyTo(LanesOf(Window("n"), split));
   writer_.CloseBlock();
 }
 

@@ -37,6 +37,7 @@ class ScatterWindows : ScatterRuns {
   Target TargetOf(const std::vector<Place>& lanes);
   MultiIndex Split(int64_t units);
   void DeclareSame(const std::string& name, const IndexExpression& a, const IndexExpression& b);
+  void ApplyTo(const std::vector<Place>& lanes);
   void WriteApart();
   void WriteOneByOne();
   void WriteRuns();

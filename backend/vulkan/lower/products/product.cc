@@ -79,7 +79,7 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   program.body = &reader.body();
   program.buffers = &buffers;
   program.rows = reader.results();
-  RowReduce reduce;
+  RowReduce& reduce = program.reduces.emplace_back();
   reduce.source = &reader.hero();
   reduce.types = reduce.result_types = {reader.sum_type};
   reduce.identity = {ZeroText(reader.sum_type)};
@@ -88,7 +88,6 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   reduce.publish = [&reader](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
     reader.PublishSum(writer, place.row, results[0]);
   };
-  program.reduces.push_back(std::move(reduce));
   program.outputs = RowOutputsOf(reader.body(), buffers);
   return program;
 }
