@@ -39,10 +39,10 @@ void IndexWriter::OpenBlock(const std::string& head) {
   scopes_.emplace_back();
 }
 
-void IndexWriter::CloseBlock() {
-  scopes_.pop_back();
-  VXLA_CHECK(!scopes_.empty(), "a block that was not opened");
-  CodeWriter::CloseBlock();
+void IndexWriter::CloseBlock(int count) {
+  VXLA_CHECK(scopes_.size() > static_cast<size_t>(count), "a block that was not opened");
+  scopes_.resize(scopes_.size() - static_cast<size_t>(count));
+  CodeWriter::CloseBlock(count);
 }
 
 std::string IndexWriter::Local(std::string_view glsl_type, Expression value, bool precise) {

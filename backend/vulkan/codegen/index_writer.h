@@ -47,7 +47,7 @@ class IndexWriter : protected CodeWriter {
   void OpenBlock(fmt::format_string<Args...> format, Args&&... args) {
     OpenBlock(fmt::format(format, std::forward<Args>(args)...));
   }
-  void CloseBlock();
+  void CloseBlock(int count = 1);
 
  protected:
   // The local that `make` gives for the key, made once: it ends with the block that it is made in.

@@ -171,7 +171,9 @@ class CodeWriter {
   void OpenBlock(fmt::format_string<Args...> format, Args&&... args) {
     OpenBlock(fmt::format(format, std::forward<Args>(args)...));
   }
-  void CloseBlock() { --depth_, Add({.kind = Statement::Kind::kClose}); }
+  void CloseBlock(int count = 1) {
+    for (; count > 0; --count) --depth_, Add({.kind = Statement::Kind::kClose});
+  }
   // A local of the caller's own name.
   void Declare(std::string_view glsl_type, std::string name, Expression value, bool precise = false);
   void Assign(std::string name, Expression value);

@@ -392,24 +392,13 @@ void PlanSubgroups(const PhysicalSupport& support, DevicePlan& plan) {
 }
 
 std::optional<ElementType> TypeOf(uint32_t component) {
-  switch (component) {
-    case kComponentFloat16:
-      return ElementType::kF16;
-    case kComponentBfloat16:
-      return ElementType::kBF16;
-    case kComponentFloat32:
-      return ElementType::kF32;
-    case kComponentSint8:
-      return ElementType::kS8;
-    case kComponentUint8:
-      return ElementType::kU8;
-    case kComponentSint32:
-      return ElementType::kS32;
-    case kComponentUint32:
-      return ElementType::kU32;
-    default:
-      return std::nullopt;
-  }
+  constexpr std::pair<uint32_t, ElementType> kTypes[] = {
+      {kComponentFloat16, ElementType::kF16}, {kComponentBfloat16, ElementType::kBF16},
+      {kComponentFloat32, ElementType::kF32}, {kComponentSint8, ElementType::kS8},
+      {kComponentUint8, ElementType::kU8},    {kComponentSint32, ElementType::kS32},
+      {kComponentUint32, ElementType::kU32}};
+  const auto* const known = std::ranges::find(kTypes, component, &std::pair<uint32_t, ElementType>::first);
+  return known == std::end(kTypes) ? std::nullopt : std::optional(known->second);
 }
 
 // The terms and sums of a product of one type of 16 or 8 bits in sums of 32 that kernels may use.

@@ -172,8 +172,7 @@ void ScatterRuns::TakeParts(const Run& run, std::span<const int> parts) {
   TakeUpdates(last, "rest", "rest_end", "begun");
   writer_.OpenBlock("if (begun)");
   for (size_t j = 0; j < run.held.size(); ++j) writer_.Line(JoinText(combine_, run.held[j], last.held[j]));
-  writer_.CloseBlock();
-  writer_.CloseBlock();
+  writer_.CloseBlock(2);
 }
 
 void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {

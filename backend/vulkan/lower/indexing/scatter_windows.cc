@@ -138,8 +138,7 @@ void ScatterWindows::WriteRuns() {
   for (size_t j = 0; j < lanes.size(); ++j) {
     Combine(held[j], {space_.Delinearize(at_m, form_.batch_sizes), lanes[j].window});
   }
-  writer_.CloseBlock();
-  writer_.CloseBlock();
+  writer_.CloseBlock(2);
   Store(target.linear, held);
   writer_.CloseBlock();
 }

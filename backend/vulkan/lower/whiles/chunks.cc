@@ -181,8 +181,7 @@ class TripsWriter : ChunkWriter {
       CloseBlock();
       OpenBlock("else");
       Move(at.type, there, saved);
-      CloseBlock();
-      CloseBlock();
+      CloseBlock(2);
     }
     if (any) Barrier();
   }
@@ -213,8 +212,7 @@ class TripsWriter : ChunkWriter {
     Declare("uint", "told", kernel_.Loaded(k, at));
     OpenBlock("if ({}({} & ~told) != 0u)", tells, name);
     Line("atomicOr(", kernel_.ElementAt(k, at), fmt::format(", {});", name));
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
   }
 };
 
@@ -239,8 +237,7 @@ class QuestionWriter : ChunkWriter {
     WriteBlock(program_.root.condition());
     Line("if ({} && !{}) {{ holds = false; break; }}", Is(Part::kTrips), NameOfRegister(program_.root.decides));
     WriteBlock(program_.root.body());
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
     Barrier();  // all of it has been read by all
     Tell(chunks, goes_on);
     return FinishKernel("its condition", kLanesThatAsk, 1);

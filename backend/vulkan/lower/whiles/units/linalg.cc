@@ -91,9 +91,7 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     Line("{} result = {};", value, math_.OfReal("pivot"));
     Line("if (row > column) result = {};", math_.OverReal("rest", "pivot"));
     Add(kernel_.Storing(work_, own, "result"));
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(3);
     return Take();
   }
 };
@@ -139,8 +137,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     CloseBlock();
     Divide("rest", "row");
     Add(kernel_.Storing(work_, Side("row"), "rest"));
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
   }
 
   // Once an unknown is known, it is taken off all later rows. `rest` keeps what is left of each row, and does not
@@ -168,10 +165,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     Declare(CarrierType(type_), "left", kernel_.Loaded(rest, Side("row")));
     const std::string factor = Matrix("factor", "row", "column");
     Add(kernel_.Storing(rest, Side("row"), fmt::format("{}(left, {}, known)", subtract_, factor)));
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(4);
   }
 
   const TriangularForm form_;

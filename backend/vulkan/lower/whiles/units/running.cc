@@ -82,8 +82,7 @@ class LoopRunningWriter {
     OpenStretch();
     Fold(Elements());
     StoreResults(whole ? "" : own + fmt::format(" < {}", end));
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    writer_.CloseBlock(2);
     return unit_.OwnRows(rows_.rows) + writer_.Take();
   }
 
@@ -158,8 +157,7 @@ class LoopRunningWriter {
     OpenStretch();
     Fold(Elements());
     StoreResults("");
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    writer_.CloseBlock(2);
     return writer_.Take();
   }
   void OpenStretches() {
