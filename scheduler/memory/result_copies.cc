@@ -63,7 +63,7 @@ class Copier {
   // The parameter, and its leaf, that each part of the result is given. Verify has checked that there are such.
   void ReadDonors() {
     for (const Aliasing& alias : module_.attributes().input_output_alias) {
-      const int leaf = PartAt(entry_.parameter(alias.operand)->shape(), alias.operand_index).first_leaf;
+      const int leaf = FirstLeafAt(entry_.parameter(alias.operand)->shape(), alias.operand_index);
       donors_.emplace(alias.output_index, std::pair(alias.operand, leaf));
     }
   }

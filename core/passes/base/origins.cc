@@ -26,7 +26,7 @@ bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageByt
 
 int LeafCount(const Shape& shape) { return shape.IsTuple() ? static_cast<int>(FlattenTuple(shape).size()) : 1; }
 
-TuplePart PartAt(const Shape& shape, const IntList& index) {
+TuplePart PartAt(const Shape& shape, std::span<const int64_t> index) {
   TuplePart part{&shape};
   for (const int64_t i : index) {
     for (int64_t k = 0; k < i; ++k) part.first_leaf += LeafCount(part.shape->tuple_elements().at(k));

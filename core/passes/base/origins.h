@@ -37,7 +37,8 @@ struct TuplePart {
   const Shape* shape = nullptr;
   int first_leaf = 0;
 };
-TuplePart PartAt(const Shape& shape, const IntList& index);
+TuplePart PartAt(const Shape& shape, std::span<const int64_t> index);
+inline int FirstLeafAt(const Shape& shape, std::span<const int64_t> index) { return PartAt(shape, index).first_leaf; }
 // Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not
 // free.
 bool IsSameBytes(const Instruction& instruction);
