@@ -7,10 +7,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/fuse/fusion_groups.h"
-#include "core/passes/products/chain_separation.h"
-#include "core/passes/products/column_split.h"
-#include "core/passes/products/score_products.h"
-#include "core/passes/products/softmax_forms.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -134,10 +131,12 @@ class FusionBuilder {
 int FuseComputation(Module& module, Computation& entry, const TargetInfo& target) {
   entry.SortTopologically();
   TakeHeroTuplesApart(entry);
-  WriteSoftmaxAsQuotient(entry, target);
-  SplitColumns(entry, target);
-  JoinScoreProducts(entry, target);
-  SeparateChains(entry, target);
+  const bool joins_products = target.fusion && target.attention_min_scores != INT64_MAX;
+  for (const auto pass : {WriteSoftmaxAsQuotient, SplitColumns, JoinScoreProducts, SeparateChains}) {
+    if (!joins_products || !pass(entry, target)) continue;
+    entry.RemoveDead();
+    entry.SortTopologically();
+  }
   // A loop that is one kernel computes products by units of its own (loop_program.h).
   TargetInfo of_entry = target;
   if (&entry != module.entry()) of_entry.product_rows_most_terms = of_entry.product_rows_small_work = -1;

@@ -1,5 +1,3 @@
-#include "core/passes/products/chain_separation.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -7,6 +5,7 @@
 #include "core/ir/module_edits.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -78,8 +77,6 @@ class ChainSeparator {
     for (const ChainKernel& kernel : kernels_) {
       if (kernel.attention) OwnPassives(kernel);
     }
-    entry_.RemoveDead();
-    entry_.SortTopologically();
   }
 
  private:
@@ -334,9 +331,9 @@ class ChainSeparator {
 
 }  // namespace
 
-void SeparateChains(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool SeparateChains(Computation& entry, const TargetInfo& target) {
   ChainSeparator(entry, target).Run();
+  return true;
 }
 
 }  // namespace VXLA_NAMESPACE

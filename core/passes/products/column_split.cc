@@ -1,5 +1,3 @@
-#include "core/passes/products/column_split.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -107,9 +106,8 @@ class ColumnSplitter {
   }
 
   bool IsReduction(const Instruction& i) const {
-    const bool known = IsReductionBy(i, Opcode::kAdd, 0) || IsReductionBy(i, Opcode::kMaximum, -INFINITY) ||
-                       IsReductionBy(i, Opcode::kMinimum, INFINITY);
-    return known && !i.HasControlEdges() && region_.contains(i.operand(0)) && Contains(i.dimensions(), along_);
+    return PlainReductionOf(i) && !i.HasControlEdges() && region_.contains(i.operand(0)) &&
+           Contains(i.dimensions(), along_);
   }
 
   Shape PartShape(const Instruction& i, int part) const {
@@ -168,10 +166,7 @@ class ColumnSplitter {
       reduced[part] = single ? Reshaped(sink, parts[part])
                              : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
     }
-    const Opcode by = IsReductionBy(*sink, Opcode::kAdd, 0)               ? Opcode::kAdd
-                      : IsReductionBy(*sink, Opcode::kMaximum, -INFINITY) ? Opcode::kMaximum
-                                                                          : Opcode::kMinimum;
-    entry_.ReplaceAllUses(sink, Make(sink, by, sink->shape(), {reduced[0], reduced[1]}));
+    entry_.ReplaceAllUses(sink, Make(sink, *PlainReductionOf(*sink), sink->shape(), {reduced[0], reduced[1]}));
   }
 
   Instruction* Reshaped(const Instruction* sink, Instruction* part) {
@@ -191,8 +186,7 @@ class ColumnSplitter {
 
 }  // namespace
 
-void SplitColumns(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool SplitColumns(Computation& entry, const TargetInfo& target) {
   std::vector<Instruction*> wholes;
   for (const auto& i : entry.instructions()) {
     if (i->opcode() != Opcode::kConcatenate || i->operand_count() != 2 || !IsRealFloat(*i)) continue;
@@ -204,9 +198,7 @@ void SplitColumns(Computation& entry, const TargetInfo& target) {
   }
   bool any = false;
   for (Instruction* whole : wholes) any |= ColumnSplitter(entry, whole).Run();
-  if (!any) return;
-  entry.RemoveDead();
-  entry.SortTopologically();
+  return any;
 }
 
 }  // namespace VXLA_NAMESPACE

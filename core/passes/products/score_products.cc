@@ -1,5 +1,3 @@
-#include "core/passes/products/score_products.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -8,6 +6,7 @@
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -87,14 +86,13 @@ class ScoreJoiner {
   ScoreJoiner(Computation& entry, Instruction* sum, const TargetInfo& target)
       : entry_(entry), sum_(sum), target_(target) {}
 
-  bool Join() {
+  void Join() {
     for (int first : {0, 1}) {
       const std::optional<ScoreProduct> a = ProductBehind(sum_->operand(first)),
                                         b = ProductBehind(sum_->operand(1 - first));
-      if (!a || !b) return false;
+      if (!a || !b) return;
       if (Suits(*a, *b) && Saves(*a, *b)) return Replace(*a, *b);
     }
-    return false;
   }
 
  private:
@@ -167,7 +165,7 @@ class ScoreJoiner {
     return at.Broadcast(value, whole, kept);
   }
 
-  bool Replace(const ScoreProduct& a, const ScoreProduct& b) {
+  void Replace(const ScoreProduct& a, const ScoreProduct& b) {
     Expansion at(entry_, sum_);
     std::array<Instruction*, 2> operands{};
     for (int k : {0, 1}) {
@@ -200,13 +198,12 @@ class ScoreJoiner {
     if (scores->shape() != sum_->shape()) scores = at.Reshaped(scores, SizesOf(sum_->shape()));
     const std::vector<Instruction*> users(sum_->users().begin(), sum_->users().end());
     entry_.ReplaceAllUses(sum_, scores);
-    if (MakesAttention(*dot)) return true;
+    if (MakesAttention(*dot)) return;
     for (Instruction* user : users) {
       for (int k = 0; k < user->operand_count(); ++k) {
         if (user->operand(k) == scores) user->ReplaceOperand(k, sum_);
       }
     }
-    return false;
   }
 
   bool MakesAttention(const Instruction& scores) const {
@@ -226,8 +223,7 @@ class ScoreJoiner {
 
 }  // namespace
 
-void JoinScoreProducts(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool JoinScoreProducts(Computation& entry, const TargetInfo& target) {
   std::vector<Instruction*> sums;
   for (const auto& i : entry.instructions()) {
     const bool large = i->shape().IsArray() && i->shape().ElementCount() >= target.attention_min_scores;
@@ -236,10 +232,8 @@ void JoinScoreProducts(Computation& entry, const TargetInfo& target) {
       sums.push_back(i.get());
     }
   }
-  bool any = false;
-  for (Instruction* sum : sums) any |= ScoreJoiner(entry, sum, target).Join();
-  if (!sums.empty()) entry.RemoveDead();
-  if (any) entry.SortTopologically();
+  for (Instruction* sum : sums) ScoreJoiner(entry, sum, target).Join();
+  return !sums.empty();
 }
 
 }  // namespace VXLA_NAMESPACE

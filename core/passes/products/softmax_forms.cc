@@ -1,5 +1,3 @@
-#include "core/passes/products/softmax_forms.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -39,7 +38,7 @@ class SoftmaxWriter {
  public:
   SoftmaxWriter(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {}
 
-  void Run() {
+  bool Run() {
     bool any = false;
     for (Instruction* i : InstructionList(entry_)) {
       const bool may = (i->opcode() == Opcode::kExp || i->opcode() == Opcode::kMultiply) && IsRealFloat(*i) &&
@@ -50,9 +49,7 @@ class SoftmaxWriter {
       entry_.ReplaceAllUses(i, quotient);
       any = true;
     }
-    if (!any) return;
-    entry_.RemoveDead();
-    entry_.SortTopologically();
+    return any;
   }
 
  private:
@@ -146,9 +143,6 @@ class SoftmaxWriter {
 
 }  // namespace
 
-void WriteSoftmaxAsQuotient(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
-  SoftmaxWriter(entry, target).Run();
-}
+bool WriteSoftmaxAsQuotient(Computation& entry, const TargetInfo& target) { return SoftmaxWriter(entry, target).Run(); }
 
 }  // namespace VXLA_NAMESPACE

@@ -1,5 +1,3 @@
-#include "core/passes/scans/matrix_scans.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,7 +8,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
-#include "core/passes/scans/associative_scans.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

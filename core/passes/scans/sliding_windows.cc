@@ -1,5 +1,3 @@
-#include "core/passes/scans/sliding_windows.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"
@@ -7,6 +5,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,5 +1,3 @@
-#include "core/passes/simplify/algebraic_simplifier.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"
@@ -8,6 +6,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/passes/simplify/loop_unroller.h"
-
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
