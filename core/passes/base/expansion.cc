@@ -208,6 +208,30 @@ Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   return TupleOf(std::move(elements));
 }
 
+Instruction* Expansion::DoneAtOnce() {
+  const std::vector<Instruction*> operands(instruction_->operands().begin(), instruction_->operands().end());
+  switch (instruction_->opcode()) {
+    case Opcode::kCopyStart:  // (destination, source, context)
+      return Started(operands[0], operands[0]);
+    case Opcode::kCopyDone:
+      return Element(operands[0], 0);
+    case Opcode::kAsyncStart: {
+      const Shape& result = instruction_->shape().tuple_elements()[1];
+      Instruction* const given = Add(Opcode::kCall, result, operands, CallAttributes{}, {instruction_->called(0)});
+      return Started(TupleOf(operands), given);
+    }
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAllReduceDone:
+      return operands[0];
+    case Opcode::kAsyncDone:
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+      return Element(operands[0], 1);
+    default:
+      return nullptr;
+  }
+}
+
 std::vector<Instruction*> Expansion::Called(Computation* called, std::vector<Instruction*> arguments) {
   return Elements(Add(Opcode::kCall, called->root()->shape(), std::move(arguments), CallAttributes{}, {called}));
 }

@@ -103,6 +103,9 @@ class Expansion {
   std::vector<Instruction*> Called(Computation* called, std::vector<Instruction*> arguments);
   // What a -start form gives: (`first`, `second`, contexts ...).
   Instruction* Started(Instruction* first, Instruction* second);
+  // What pairs of starts and dones come to where a start does all of it, and of exchanges what is given: null of
+  // others.
+  Instruction* DoneAtOnce();
 
  private:
   Computation& computation_;

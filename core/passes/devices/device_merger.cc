@@ -316,31 +316,18 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
 
 }  // namespace merging
 
-namespace {
-
-Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
-                              const DevicePlaces* places) {
+Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                                   const std::optional<DevicePlaces>& places) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
   while (true) {
-    merging::Merger merger(*inlined, grid, places);
+    merging::Merger merger(*inlined, grid, places ? &*places : nullptr);
     Result<MergedProgram> merged = merger.Merge(shared);
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
     const std::vector<Instruction*> all = InstructionList(*merger.hoistable()[0]->parent());
     HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
   }
-}
-
-}  // namespace
-
-Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
-  return MergeAt(module, grid, shared, nullptr);
-}
-
-Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
-                                          const DevicePlaces& places) {
-  return MergeAt(module, grid, shared, &places);
 }
 
 int64_t PlaceExchange::SizeOf(const Piece& piece) const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE::merging {

@@ -8,6 +8,7 @@
 #include "core/ops/op_support.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
 
@@ -169,14 +170,11 @@ class Specializer {
 
   // What brings sizes along by itself, or takes them apart.
   Status CheckDense(const Instruction& instruction) {
-    const bool dynamic =
-        instruction.shape().IsDynamic() ||
-        std::ranges::any_of(instruction.operands(), [](const auto* o) { return o->shape().IsDynamic(); });
     const bool host = instruction.opcode() == Opcode::kCustomCall ||
                       FactsOf(instruction.opcode()).family == std::string_view("host_transfer");
     const bool inner =
         std::ranges::any_of(instruction.called(), [](const Computation* called) { return HasDynamicValue(*called); });
-    if (!(dynamic && host) && !inner) return OkStatus();
+    if (!(TouchesLiveSizes(instruction) && host) && !inner) return OkStatus();
     return Unsupported("{}: live sizes {}", instruction.name(), inner ? "in its computation" : "that the host brings");
   }
 
