@@ -246,7 +246,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
     return Unsupported("{} {} cannot be run yet", OpcodeText(unknown->opcode()), unknown->name())
         .At(unknown->location());
   }
-  if (instruction.opcode() == Opcode::kConstant && instruction.attributes<ConstantAttributes>().literal == nullptr) {
+  if (instruction.opcode() == Opcode::kConstant && instruction.known_literal() == nullptr) {
     return InvalidArgument("constant {}: the text leaves its value out (...), so it cannot be run", instruction.name())
         .At(instruction.location());
   }

@@ -69,8 +69,7 @@ Instruction* ElementOf(Instruction* value, int64_t k) {
 }
 
 bool IsKnownScalar(const Instruction* i) {
-  return i != nullptr && i->opcode() == Opcode::kConstant && i->shape().IsScalar() &&
-         i->attributes<ConstantAttributes>().literal != nullptr;
+  return i != nullptr && i->shape().IsScalar() && i->known_literal() != nullptr;
 }
 
 // Uses of a state element read a constant instead; the element of the returned tuple stays what it is.

@@ -512,8 +512,7 @@ class Scalars {
     return results;
   }
   static bool Holds(ElementType type, int64_t value) {
-    if (IsSigned(type)) return value >= MinSigned(type) && value <= MaxSigned(type);
-    return value >= 0 && static_cast<uint64_t>(value) <= MaxUnsigned(type);
+    return value >= (IsSigned(type) ? MinSigned(type) : 0) && value <= LargestInteger(type);
   }
 
   // The initial values, and then each element in its order.

@@ -204,7 +204,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
     return frame.into.Add(source.CloneWith(std::move(operands), tile));
   if (source.opcode() == Opcode::kConstant) {
-    const std::optional<Literal> same = SameElement(source);
+    const std::optional<Literal> same = source.known_literal() ? source.literal().OnlyNumber() : std::nullopt;
     if (!same) return nullptr;
     return frame.into.SpreadAs(frame.into.Constant(*same), tile);
   }
@@ -212,23 +212,10 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (value.whole.dimension(along) >= kMostNumbers) return nullptr;
   Shape numbers = tile;
   numbers.set_element_type(ElementType::kS32);
-  IntList starts = graph_.mesh.Places(cut);
-  for (int64_t& start : starts) start *= tile.dimension(along);
+  const IntList starts = graph_.mesh.Starts(cut, tile.dimension(along));
   Instruction* const own = frame.into.Add(source.CloneWith({}, numbers));
   Instruction* const start = frame.into.SpreadAs(exchange_->OfDevice(frame.into, starts), numbers);
   return frame.into.Converted(frame.into.Plus(own, start), tile.element_type());
-}
-
-std::optional<Literal> Partitioner::SameElement(const Instruction& constant) {
-  const auto& literal = constant.attributes<ConstantAttributes>().literal;
-  if (literal == nullptr || literal->element_count() == 0) return std::nullopt;
-  const std::span<const std::byte> bytes = literal->bytes();
-  Literal scalar(Shape(literal->shape().element_type()));
-  const size_t size = scalar.bytes().size();
-  if (bytes.size() != size * static_cast<size_t>(literal->element_count())) return std::nullopt;
-  if (!std::equal(bytes.begin() + static_cast<ptrdiff_t>(size), bytes.end(), bytes.begin())) return std::nullopt;
-  std::copy_n(bytes.begin(), size, scalar.mutable_bytes().begin());
-  return scalar;
 }
 
 // Computations that are run on scalars, or by what is given its operands whole.

@@ -53,7 +53,6 @@ class Partitioner {
   Instruction* MakeFree(Frame& frame, Value& value, const Tiling& tiling);
   Instruction* FirstTile(Frame& frame, Value& value);
   Instruction* MakeReversed(Frame& frame, const Value& value, const Tiling& tiling);
-  static std::optional<Literal> SameElement(const Instruction& constant);
   Computation* Copied(const Computation* computation);
 
   // The operations (tile_programs.cc).

@@ -18,15 +18,9 @@ Literal NoAddend(ElementType type) {
   return nothing;
 }
 
-int64_t LargestOf(ElementType type) {
-  if (IsSigned(type)) return MaxSigned(type);
-  return BitWidth(type) == 64 ? INT64_MAX : static_cast<int64_t>(MaxUnsigned(type));
-}
-
 // Whether joining it once more changes nothing, the sign of a zero aside.
 bool IsIdentity(const Instruction& initial, const Literal& identity) {
-  if (initial.opcode() != Opcode::kConstant) return false;
-  const auto& literal = initial.attributes<ConstantAttributes>().literal;
+  const Literal* const literal = initial.known_literal();
   if (literal == nullptr) return false;
   const ElementType type = identity.shape().element_type();
   if (IsComplex(type)) return literal->GetComplex(0) == identity.GetComplex(0);
@@ -333,12 +327,10 @@ Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& 
                 size = CeilDivide(rows, graph_.mesh.SizeOf(atoms));
   // The table has fewer rows than its index type has numbers, or all of them are rows of it.
   const ElementType type = shape.element_type();
-  const int64_t last = std::min(rows - 1, LargestOf(type));
+  const int64_t last = std::min(rows - 1, LargestInteger(type));
   Instruction* const at = into.Converted(
       into.Add(Opcode::kClamp, shape, {into.Number(type, 0), indices, into.Number(type, last)}), ElementType::kS32);
-  IntList starts = graph_.mesh.Places(atoms);
-  for (int64_t& start : starts) start *= size;
-  Instruction* const start = into.SpreadAs(exchange_->OfDevice(into, starts), shape);
+  Instruction* const start = into.SpreadAs(exchange_->OfDevice(into, graph_.mesh.Starts(atoms, size)), shape);
   Instruction* const from_start = into.Minus(at, start);
   Instruction* const own =
       into.Add(Opcode::kClamp, at->shape(),

@@ -24,8 +24,8 @@ void AddFlagsOfSetSize(Instruction& instruction) {
   if (instruction.operand_count() != 2 || instruction.dimensions().size() != 1) return;
   const int64_t dimension = instruction.dimensions()[0];
   const Instruction& size = *instruction.operand(1);
-  if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank() || size.opcode() != Opcode::kConstant) return;
-  if (!(size.shape() == Shape(ElementType::kS32)) || size.attributes<ConstantAttributes>().literal == nullptr) return;
+  if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank()) return;
+  if (!(size.shape() == Shape(ElementType::kS32)) || size.known_literal() == nullptr) return;
   const int d = static_cast<int>(dimension);
   if (size.literal().GetInt(0) != shape.dimension(d)) shape.set_dynamic_dimension(d, true);
 }

@@ -9,11 +9,7 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 // The largest value of an integer type that an s32 holds too.
-int64_t LargestOf(ElementType type) {
-  const int bits = std::min(BitWidth(type), 32);
-  const int64_t largest = (int64_t{1} << (IsSigned(type) ? bits - 1 : bits)) - 1;
-  return std::min<int64_t>(largest, INT32_MAX);
-}
+int64_t LargestOf(ElementType type) { return std::min<int64_t>(LargestInteger(type), INT32_MAX); }
 
 // No window is as wide, so one that begins here has no element in any array.
 constexpr int64_t kNowhere = -(int64_t{1} << 30);

@@ -209,7 +209,7 @@ PaddedOp::Result PaddedOp::DynamicReshape() {
   bool same = SameDimensions(ShapeOf(0), to);
   for (int d = 0; d < to.rank(); ++d) {
     Instruction* size = Operand(d + 1).array;
-    if (size->opcode() == Opcode::kConstant && size->attributes<ConstantAttributes>().literal != nullptr) {
+    if (size->known_literal() != nullptr) {
       size = Number(std::clamp<int64_t>(size->literal().GetInt(0), INT32_MIN, INT32_MAX));
     } else if (BitWidth(size->shape().element_type()) > 32 || size->shape().element_type() == ElementType::kU32) {
       // What does not fit 32 bits does not fit the dimension either.
