@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <ranges>
 
 #include "core/host/ranges.h"
@@ -19,6 +20,12 @@ void AddFlags(Shape& shape, const Shape& other) {
 }
 
 }  // namespace
+
+IntList UpTo(int64_t count) {
+  IntList numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 Shape TupleShapeOf(std::span<Instruction* const> values) {
   return Shape::Tuple(Transformed(values, &Instruction::shape));

@@ -12,6 +12,8 @@ namespace VXLA_NAMESPACE {
 // The dimensions of an array as a list.
 inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 
+// 0, 1 ... count - 1.
+IntList UpTo(int64_t count);
 // Of a tuple of these values.
 Shape TupleShapeOf(std::span<Instruction* const> values);
 ElementType UnsignedOfWidth(int bits);

@@ -288,10 +288,9 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
   Computation* const entry = target_->AddComputation(source_.entry()->name());
   target_->set_entry(entry);
-  IntList devices = Transformed(std::views::iota(int64_t{0}, grid_.count()), [&](int64_t device) { return device; });
   Instruction* parted = nullptr;
-  VXLA_ASSIGN_OR_RETURN(const Values roots,
-                        Emit(*source_.entry(), *entry, devices, AddParameters(*entry, shared, program), parted));
+  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, UpTo(grid_.count()),
+                                                 AddParameters(*entry, shared, program), parted));
   Expansion make(*entry, *source_.entry()->root());
   Values leaves = LeavesOf(make, roots, program);
   if (parted != nullptr) {

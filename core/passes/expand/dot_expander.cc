@@ -240,10 +240,9 @@ class RaggedDot : private DotExpansion {
   // row.
   void FindGroups() {
     const auto list_rank = static_cast<int64_t>(lists_.size());
-    IntList places = Transformed(std::views::iota(int64_t{0}, list_rank), [&](int64_t d) { return d; });
     IntList pairs = lists_;
     pairs.insert(pairs.end(), {groups_, groups_});
-    IntList at = places;
+    IntList at = UpTo(list_rank);
     at.push_back(list_rank + 1);
     Instruction* const sizes = Broadcast(Converted(instruction().operand(2), ElementType::kS32), pairs, at);
     Instruction* const before = Compare(ComparisonDirection::kLe, Iota(ElementType::kS32, pairs, list_rank + 1),
@@ -268,8 +267,7 @@ class RaggedDot : private DotExpansion {
 
   // Rows of no group are zero; the batches come first in the result.
   Instruction* KeepingRows(Instruction* result, int64_t row) {
-    IntList batches = Transformed(std::views::iota(int64_t{0}, std::ssize(lists_)), [](int64_t b) { return b; });
-    Instruction* const group = GroupsOver(SizesOf(result->shape()), batches, row);
+    Instruction* const group = GroupsOver(SizesOf(result->shape()), UpTo(std::ssize(lists_)), row);
     Instruction* const kept = Compare(ComparisonDirection::kLt, group, Count(group));
     return Select(kept, result, Zeros(result->shape()));
   }

@@ -180,9 +180,7 @@ class ScoreJoiner {
     DotAttributes attributes = a.dot->attributes<DotAttributes>();
     if (left == 1 && attributes.operand_precision.size() == 2)
       std::swap(attributes.operand_precision[0], attributes.operand_precision[1]);
-    attributes.lhs_batch_dims.clear();
-    for (size_t d = 0; d < shared_.size(); ++d) attributes.lhs_batch_dims.push_back(d);
-    attributes.rhs_batch_dims = attributes.lhs_batch_dims;
+    attributes.lhs_batch_dims = attributes.rhs_batch_dims = UpTo(std::ssize(shared_));
     attributes.lhs_contracting_dims = {static_cast<int64_t>(shared_.size() + rows.size())};
     attributes.rhs_contracting_dims = {static_cast<int64_t>(shared_.size() + keys.size())};
     IntList order = shared_, sizes, back;

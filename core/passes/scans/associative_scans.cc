@@ -132,7 +132,7 @@ class Recursion {
     for (int64_t n = size; n > 0; n /= 2) levels_.push_back({.size = n, .elements = {}, .results = {}});
     const auto below = InterleavedOf(*top->odd, dimension_);
     if (!below) return false;
-    ArrayOf(top->first, Transformed(std::views::iota(0, root_->shape().rank()), [](int64_t d) { return d; }));
+    ArrayOf(top->first, UpTo(root_->shape().rank()));
     if (!Bind(levels_[0].results, 0, root_) || !ReadGiven(0, below->first)) return false;
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (!FollowLevel(l)) return false;
