@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/ir/module_edits.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
 #include "core/passes/products/products.h"
@@ -184,11 +185,9 @@ class ChainSeparator {
   void WriteElement(Instruction* i) {
     const Instruction* like = SumOfType(i->shape().element_type());
     if (like == nullptr || i->HasControlEdges()) return;
-    IntList sizes(i->shape().dimensions().begin(), i->shape().dimensions().end());
+    IntList sizes = SizesOf(i->shape());
     sizes.insert(sizes.begin(), 1);
-    Instruction* part =
-        entry_.InsertBefore(i, std::make_unique<Instruction>(Opcode::kReshape, Shape(i->shape().element_type(), sizes),
-                                                             std::vector<Instruction*>{i}));
+    Instruction* part = Expansion(entry_, i).Reshaped(i, sizes);
     Instruction* sum = Reduction(like, part, {0});
     const auto chain = MatchChain(*sum, 0);
     if (!chain || !chain->sums[0].over_batches() || !IsWorthwhile(*chain, target_)) {
@@ -199,9 +198,7 @@ class ChainSeparator {
     kernels_.push_back(KernelOf(*chain));
     rewrites_.push_back({i, sum, sum, true});
     for (Instruction* user : std::vector<Instruction*>(i->users().begin(), i->users().end())) {
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == i && !IsReadByAKernel(user, i)) user->ReplaceOperand(k, sum);
-      }
+      if (!IsReadByAKernel(user, i)) user->ReplaceOperand(i, sum);
     }
     if (entry_.root() == i) entry_.set_root(sum);
   }

@@ -111,7 +111,7 @@ class ColumnSplitter {
   }
 
   Shape PartShape(const Instruction& i, int part) const {
-    IntList sizes(i.shape().dimensions().begin(), i.shape().dimensions().end());
+    IntList sizes = SizesOf(i.shape());
     sizes[along_] = sizes_[part];
     return Shape(i.shape().element_type(), sizes);
   }
@@ -122,12 +122,8 @@ class ColumnSplitter {
   }
 
   Instruction* SliceOf(Instruction* i, int part) {
-    SliceAttributes slice;
-    for (int64_t d = 0; d < i->shape().rank(); ++d) {
-      const int64_t start = d == along_ && part == 1 ? sizes_[0] : 0;
-      slice.slice.push_back({start, start + (d == along_ ? sizes_[part] : i->shape().dimension(d)), 1});
-    }
-    return Make(i, Opcode::kSlice, PartShape(*i, part), {i}, std::move(slice));
+    const int64_t start = part == 1 ? sizes_[0] : 0;
+    return Expansion(entry_, i).Slice(i, along_, start, start + sizes_[part]);
   }
 
   ColumnParts PartsOf(Instruction* i) {
@@ -163,16 +159,10 @@ class ColumnSplitter {
     ColumnParts reduced{};
     for (int part : {0, 1}) {
       const bool single = sizes_[part] == 1 && sink->dimensions().size() == 1;
-      reduced[part] = single ? Reshaped(sink, parts[part])
+      reduced[part] = single ? Make(sink, Opcode::kReshape, sink->shape(), {parts[part]})
                              : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
     }
     entry_.ReplaceAllUses(sink, Make(sink, *PlainReductionOf(*sink), sink->shape(), {reduced[0], reduced[1]}));
-  }
-
-  Instruction* Reshaped(const Instruction* sink, Instruction* part) {
-    auto made = std::make_unique<Instruction>(Opcode::kReshape, sink->shape(), std::vector<Instruction*>{part});
-    made->set_location(sink->location());
-    return entry_.InsertBefore(sink, std::move(made));
   }
 
   Computation& entry_;

@@ -197,11 +197,7 @@ class ScoreJoiner {
     const std::vector<Instruction*> users(sum_->users().begin(), sum_->users().end());
     entry_.ReplaceAllUses(sum_, scores);
     if (MakesAttention(*dot)) return;
-    for (Instruction* user : users) {
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == scores) user->ReplaceOperand(k, sum_);
-      }
-    }
+    for (Instruction* user : users) user->ReplaceOperand(scores, sum_);
   }
 
   bool MakesAttention(const Instruction& scores) const {

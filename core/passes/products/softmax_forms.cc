@@ -126,15 +126,11 @@ class SoftmaxWriter {
   Instruction* Quotient(const Instruction& weight, Instruction* exponential, const OperandPath& path) {
     if (exponential->shape() != weight.shape()) return nullptr;
     Instruction* divisor = path.back().first->operand(path.back().second);
+    Expansion at(entry_, &weight);
     for (auto link = path.rbegin(); link != path.rend(); ++link) {
-      if (OnlyMovesOrRepeats(*link->first)) divisor = Insert(weight, link->first->CloneWith({divisor}));
+      if (OnlyMovesOrRepeats(*link->first)) divisor = at.Add(link->first->CloneWith({divisor}));
     }
-    return Insert(weight, std::make_unique<Instruction>(Opcode::kDivide, weight.shape(),
-                                                        std::vector<Instruction*>{exponential, divisor}));
-  }
-
-  Instruction* Insert(const Instruction& weight, std::unique_ptr<Instruction> made) {
-    return Expansion(entry_, &weight).Add(std::move(made));
+    return at.Add(Opcode::kDivide, weight.shape(), {exponential, divisor});
   }
 
   Computation& entry_;

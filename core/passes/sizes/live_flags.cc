@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
-#include "core/ops/ops.h"
+#include "core/ops/op_support.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// Those of `from` too, where the two are alike but for them.
-void AddFlags(Shape& to, const Shape& from) {
-  if (to.IsTuple() && from.IsTuple() && to.tuple_elements().size() == from.tuple_elements().size()) {
-    for (size_t k = 0; k < to.tuple_elements().size(); ++k)
-      AddFlags(to.mutable_tuple_elements()[k], from.tuple_elements()[k]);
-  }
-  if (!to.IsArray() || !from.IsArray() || !std::ranges::equal(to.dimensions(), from.dimensions())) return;
-  for (int d = 0; d < to.rank(); ++d) {
-    if (from.is_dynamic_dimension(d)) to.set_dynamic_dimension(d, true);
-  }
-}
 
 void AddFlagsOfSetSize(Instruction& instruction) {
   Shape& shape = instruction.mutable_shape();
@@ -37,30 +26,16 @@ void AddFlagsOfReshape(Instruction& instruction) {
   const Shape& from = instruction.operand(0)->shape();
   Shape& to = instruction.mutable_shape();
   if (!from.IsArray() || from.ElementCount() != to.ElementCount() || to.IsDynamic()) return;
-  int f = 0, t = 0;
-  while (f < from.rank() || t < to.rank()) {
-    const int first = t, first_from = f;
-    int64_t before = 1, after = 1;
+  for (const DimensionGroup& group : DimensionGroups(from, to)) {
     bool live = false;
-    do {
-      if (f < from.rank() && (before <= after || t == to.rank())) {
-        before *= from.dimension(f);
-        live = live || from.is_dynamic_dimension(f++);
-      } else {
-        after *= to.dimension(t++);
-      }
-    } while ((before != after || t == first || f == first_from) && (f < from.rank() || t < to.rank()));
-    // Sizes of 1 at the end belong to the last group.
-    for (; f < from.rank() && from.dimension(f) == 1; ++f) live = live || from.is_dynamic_dimension(f);
-    while (t < to.rank() && to.dimension(t) == 1) ++t;
-    if (!live) continue;
+    for (int d = group.from_begin; d < group.from_end; ++d) live |= from.is_dynamic_dimension(d);
     int large = -1;
-    for (int d = first; d < t; ++d) {
+    for (int d = group.to_begin; live && d < group.to_end; ++d) {
       if (to.dimension(d) <= 1) continue;
       if (large >= 0) return;  // which of them the text does not say
       large = d;
     }
-    if (large < 0 && first < t) large = first;
+    if (live && large < 0 && group.to_begin < group.to_end) large = group.to_begin;
     if (large >= 0) to.set_dynamic_dimension(large, true);
   }
 }
@@ -74,7 +49,7 @@ void AddFlagsOf(Instruction& instruction) {
   if (!calls && std::ranges::none_of(instruction.operands(), is_live)) return;
   if (instruction.opcode() == Opcode::kReshape) return AddFlagsOfReshape(instruction);
   const Result<Shape> inferred = InferShape(instruction);
-  if (inferred.ok()) AddFlags(instruction.mutable_shape(), *inferred);
+  if (inferred.ok()) instruction.mutable_shape() = WithFlagsOf(instruction.shape(), *inferred);
 }
 
 }  // namespace
