@@ -7,7 +7,6 @@
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
-#include "core/passes/devices/meeting_hoisting.h"
 #include "core/passes/simplify/integer_folding.h"
 
 namespace VXLA_NAMESPACE {
@@ -325,7 +324,7 @@ Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid,
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
     const std::vector<Instruction*> all = InstructionList(*merger.hoistable()[0]->parent());
-    HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
+    merging::HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
   }
 }
 

@@ -5,7 +5,6 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
-#include "core/passes/devices/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "core/passes/base/control_flow.h"
-#include "core/passes/fuse/own_elements.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {

@@ -6,11 +6,9 @@
 
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
-#include "core/passes/sharding/exchange_merging.h"
 #include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
-#include "core/passes/sharding/spread_orders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -16,6 +16,11 @@ Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instructi
 // The arrays and tokens of a value, depth first.
 void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves);
 
+// Fewer exchanges that bring the same (exchange_merging.cc): sums over the same devices that are added to one another
+// become one, devices add what they have first. `sums`: all-reduces and reduce-scatters of the module that add; others
+// stay apart.
+void JoinSums(Module& module, std::unordered_set<const Instruction*> sums);
+
 class Partitioner {
  public:
   Partitioner(const Module& source, const StatedShardings& stated, const ShardingGraph& graph)
