@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/devices/replica_groups.h"
-#include "core/passes/base/dce.h"
+#include "core/ir/module_edits.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/mlir/mlir_test_support.h"

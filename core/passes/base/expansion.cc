@@ -253,8 +253,8 @@ Computation* AddCombiner(Module& module, Opcode opcode, ElementType type, std::s
   return combiner;
 }
 
-Computation* AddTopKOrder(Module& module, ElementType type, bool largest) {
-  Computation* const order = module.AddComputation("precedes");
+Computation* AddTopKOrder(Module& module, ElementType type, bool largest, std::string name) {
+  Computation* const order = module.AddComputation(std::move(name));
   Expansion in(*order);
   std::vector<Instruction*> values;
   for (int64_t k = 0; k < 4; ++k) values.push_back(in.Parameter(Shape(k < 2 ? type : ElementType::kS32), k));

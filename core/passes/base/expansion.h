@@ -42,6 +42,9 @@ class Expansion {
   }
   Instruction* Constant(Literal literal);
   Instruction* Number(ElementType type, int64_t value);  // a scalar
+  Instruction* Number(int64_t value, const Instruction* like) {
+    return Spread(Number(like->shape().element_type(), value), SizesOf(like->shape()));
+  }
   Instruction* Zero(ElementType type) { return Constant(Literal(Shape(type))); }
   // `scalar` in an array of these sizes; itself if there are none.
   Instruction* Spread(Instruction* scalar, IntList sizes);
@@ -118,7 +121,7 @@ class Expansion {
 // A computation of two scalars that is one operation; without a name that of the operation.
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type, std::string name = {});
 // (value, value, number, number): whether the first value comes first for topk, NaN and signs of zeros included.
-Computation* AddTopKOrder(Module& module, ElementType type, bool largest);
+Computation* AddTopKOrder(Module& module, ElementType type, bool largest, std::string name = "precedes");
 // A combiner of so many pairs, of two that live, else of the one that does; a flag more in each place says whether any
 // did. counts: else the first ones always live, and their flag stays as it is.
 Computation* AddFlaggedForm(Module& module, Computation* combiner, int64_t count, bool counts);

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <span>
 
+#include "core/ir/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/cse.h"
-#include "core/passes/base/dce.h"
 #include "core/passes/devices/one_device.h"
 #include "core/passes/expand/expanders.h"
 #include "core/passes/fuse/fusion.h"

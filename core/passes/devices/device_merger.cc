@@ -5,7 +5,6 @@
 #include "core/host/ranges.h"
 #include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
-#include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/simplify/integer_folding.h"
 

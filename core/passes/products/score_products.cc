@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/host/ranges.h"
+#include "core/maps/dot_sides.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
@@ -63,20 +64,16 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
     along = *std::move(next);
   }
   if (!IsPlainProduct(*i) || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
-  const auto& dimensions = i->attributes<DotAttributes>();
-  const IntList* batches[] = {&dimensions.lhs_batch_dims, &dimensions.rhs_batch_dims};
-  const IntList* summed[] = {&dimensions.lhs_contracting_dims, &dimensions.rhs_contracting_dims};
   ScoreProduct product{i, {}};
-  size_t next = batches[0]->size();
-  for (size_t k : {0, 1}) {
-    ScoreTerm& term = product.terms[k];
+  size_t next = i->attributes<DotAttributes>().lhs_batch_dims.size();
+  for (int k : {0, 1}) {
+    ScoreTerm& term = product.terms[static_cast<size_t>(k)];
+    const DotSide side = SideOf(*i, k);
     term.value = i->operand(k);
     term.along.assign(static_cast<size_t>(term.value->shape().rank()), kNone);
-    term.summed = *summed[k];
-    for (size_t b = 0; b < batches[k]->size(); ++b) term.along[(*batches[k])[b]] = along[b];
-    for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
-      if (!Contains(*batches[k], d) && !Contains(*summed[k], d)) term.along[d] = along[next++];
-    }
+    term.summed = side.contracting.dimensions;
+    for (size_t b = 0; b < side.batch.dimensions.size(); ++b) term.along[side.batch.dimensions[b]] = along[b];
+    for (const int64_t d : side.free.dimensions) term.along[d] = along[next++];
   }
   return product;
 }

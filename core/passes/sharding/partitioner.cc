@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
@@ -42,10 +43,12 @@ Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instructi
   return Nested(into, shape, leaves, next);
 }
 
-void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves) {
-  if (!value->shape().IsTuple()) return leaves.push_back(value);
+std::vector<Instruction*> Leaves(Expansion into, Instruction* value) {
+  if (!value->shape().IsTuple()) return {value};
+  std::vector<Instruction*> leaves;
   for (int64_t i = 0; i < std::ssize(value->shape().tuple_elements()); ++i)
-    AppendLeaves(into, into.Element(value, i), leaves);
+    std::ranges::copy(Leaves(into, into.Element(value, i)), std::back_inserter(leaves));
+  return leaves;
 }
 
 Sharding TilesOf(const ArraySharding& sharding) {
@@ -86,9 +89,8 @@ void Partitioner::EnterParameter(Frame& frame, const Instruction& parameter) {
   std::vector<ValuePtr>& values = frame.values[&parameter];
   if (!parameter.shape().IsArray()) {
     Instruction* const whole = frame.into.Add(parameter.CloneWith({}));
-    std::vector<Instruction*> leaves;
-    AppendLeaves(frame.into, whole, leaves);
-    for (Instruction* leaf : leaves) values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
+    for (Instruction* leaf : Leaves(frame.into, whole))
+      values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
     made_.parameters.emplace_back();
     return;
   }

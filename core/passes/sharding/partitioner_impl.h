@@ -14,7 +14,7 @@ namespace VXLA_NAMESPACE {
 
 Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instruction* const> leaves);
 // The arrays and tokens of a value, depth first.
-void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves);
+std::vector<Instruction*> Leaves(Expansion into, Instruction* value);
 
 // Fewer exchanges that bring the same (exchange_merging.cc): sums over the same devices that are added to one another
 // become one, devices add what they have first. `sums`: all-reduces and reduce-scatters of the module that add; others

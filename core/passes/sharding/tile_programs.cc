@@ -72,8 +72,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, cons
   }
   Instruction* const operand = NestedTuple(frame.into, barrier.shape(), leaves);
   Instruction* const made = frame.into.Add(barrier.CloneWith({operand}, operand->shape()));
-  std::vector<Instruction*> after;
-  AppendLeaves(frame.into, made, after);
+  const std::vector<Instruction*> after = Leaves(frame.into, made);
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < after.size(); ++i) values.push_back(Made(after[i], given[i]->whole, *given[i]->tiling()));
   return values;
@@ -88,9 +87,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::WholeValues(Frame& frame, const 
     operands.push_back(NestedTuple(frame.into, operand->shape(), leaves));
   }
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), instruction.shape());
-  std::vector<Instruction*> leaves;
-  AppendLeaves(frame.into, made, leaves);
-  return Transformed(leaves,
+  return Transformed(Leaves(frame.into, made),
                      [&](Instruction* leaf) { return Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())); });
 }
 
@@ -242,8 +239,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   }
   Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
   Instruction* const made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), std::move(shape));
-  std::vector<Instruction*> results;
-  AppendLeaves(frame.into, made, results);
+  const std::vector<Instruction*> results = Leaves(frame.into, made);
   std::vector<ValuePtr> values;
   const std::vector<int>& nodes = frame.scope.of(&instruction);
   for (size_t i = 0; i < results.size(); ++i)
@@ -438,12 +434,7 @@ Instruction* Partitioner::State(Frame& frame, const std::vector<ValuePtr>& value
 
 std::vector<Partitioner::ValuePtr> Partitioner::FromState(Expansion into, Instruction* state,
                                                           const std::vector<int>& nodes) const {
-  std::vector<Instruction*> leaves;
-  if (nodes.size() == 1) {
-    leaves.push_back(state);
-  } else {
-    AppendLeaves(into, state, leaves);
-  }
+  const std::vector<Instruction*> leaves = Leaves(into, state);
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < leaves.size(); ++i)
     values.push_back(Made(leaves[i], Node(nodes[i]).shape, Node(nodes[i]).tiling));

@@ -143,9 +143,8 @@ Instruction* PaddedOp::IndicesOrNone(Instruction* indices, Instruction* lives) {
   const ElementType type = indices->shape().element_type();
   const IntList bounds = SizesOf(indices->shape());
   if (BitWidth(type) > 32 || type == ElementType::kU32) {
-    const auto number = [&](int64_t value) { return Spread(Constant(Literal::ScalarInt(type, value)), bounds); };
-    indices = Smaller(indices, number(-kNowhere));
-    if (IsSigned(type)) indices = Larger(indices, number(kNowhere));
+    indices = Smaller(indices, Expansion::Number(-kNowhere, indices));
+    if (IsSigned(type)) indices = Larger(indices, Expansion::Number(kNowhere, indices));
   }
   indices = Converted(indices, ElementType::kS32);
   return Select(lives, indices, Spread(Number(kNowhere), bounds));
