@@ -1,5 +1,3 @@
-#include "core/passes/expand/scalar_regions.h"
-
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -8,9 +6,10 @@
 #include "core/limits.h"
 #include "core/maps/index_map.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 #include "core/passes/simplify/integer_folding.h"
 
-namespace VXLA_NAMESPACE::mlir {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // So many instructions at most.
@@ -568,4 +567,4 @@ bool ScalarizeRegions(Module& module) {
   return true;
 }
 
-}  // namespace VXLA_NAMESPACE::mlir
+}  // namespace VXLA_NAMESPACE

@@ -1,5 +1,3 @@
-#include "core/passes/expand/stablehlo_forms.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"

@@ -8,7 +8,7 @@
 #include "core/maps/running_window.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
-#include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 #include "core/programs/giant_programs.h"
 
 namespace VXLA_NAMESPACE {

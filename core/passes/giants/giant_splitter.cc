@@ -12,7 +12,7 @@
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/scatter_form.h"
 #include "core/passes/giants/giant_rows.h"
-#include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

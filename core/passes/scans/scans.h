@@ -2,7 +2,7 @@
 // windows in time that grows with the elements, not with the windows. Each returns whether it changed anything.
 #pragma once
 
-#include "core/ir/module.h"
+#include "core/passes/base/expansion.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -37,5 +37,13 @@ const Instruction* JoinedNeighboursOf(const Instruction& instruction, int d);
 // identity, or the reducer a minimum, maximum, and, or. Several dimensions need a reducer that commutes. With `wide`
 // f32 sums stay as they are: parts would round them in between. Dimensions must not be dynamic.
 bool SplitSlidingWindows(Module& module, bool wide);
+
+// Whether the region of a reduce or reduce-window is scalar operations of one value each, so that it can be said of
+// whole arrays.
+bool HasArrayForm(const Computation& reducer, const Instruction& reduce);
+
+// What such a region gives of arrays, element by element; all have the sizes of the first.
+std::vector<Instruction*> JoinedArrays(Expansion& expansion, const Computation& reducer,
+                                       const std::vector<Instruction*>& before, const std::vector<Instruction*>& after);
 
 }  // namespace VXLA_NAMESPACE

@@ -4,7 +4,6 @@
 #include "core/maps/running_window.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
-#include "core/passes/scans/reducer_arrays.h"
 #include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {

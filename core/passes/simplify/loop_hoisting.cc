@@ -5,7 +5,6 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/passes/simplify/loop_state.h"
 #include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {

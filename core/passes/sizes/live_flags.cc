@@ -1,8 +1,7 @@
-#include "core/passes/sizes/live_flags.h"
-
 #include <algorithm>
 
 #include "core/ops/op_support.h"
+#include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
