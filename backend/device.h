@@ -2,7 +2,6 @@
 // timelines. backend/vulkan implements it; Vulkan handles never show here.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <functional>

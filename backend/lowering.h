@@ -1,8 +1,6 @@
 // Lowering: from an instruction of an optimised module to steps. Pure: facts in, steps out; buffers are still virtual.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

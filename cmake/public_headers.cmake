@@ -13,6 +13,7 @@ set(headers
     backend/custom_kernel.h
     backend/host_transfer.h
     core/builder/builder.h
+    core/builder/elementwise_functions.def
     core/builder/math.h
     core/check.h
     core/data/dimension_numbers.h

@@ -16,4 +16,8 @@ Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape
 // `operand` in the given dimensions: operand dimension i becomes mapping[i], its size kept or grown from 1.
 Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dimensions, const IntList& mapping);
 
+// An instruction of two operands, each in the dimensions that they have together; a scalar broadcasts in any case.
+XlaOp EmitBinary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions,
+                 const Attributes& attributes = NoAttributes{});
+
 }  // namespace VXLA_NAMESPACE

@@ -124,88 +124,16 @@ XlaOp ConstantR2(XlaBuilder* builder, const std::vector<std::vector<T>>& values)
 XlaOp Iota(XlaBuilder* builder, const Shape& shape, int64_t iota_dimension);
 XlaOp Iota(XlaBuilder* builder, ElementType type, int64_t size);
 
-// Element-wise, one operand (spec: Element-wise unary functions); the shape stays unless said.
-#define VXLA_UNARY(Name) XlaOp Name(XlaOp operand);
-VXLA_UNARY(Abs)  // of complex numbers: real
-VXLA_UNARY(Acos)
-VXLA_UNARY(Acosh)
-VXLA_UNARY(Asin)
-VXLA_UNARY(Asinh)
-VXLA_UNARY(Atan)
-VXLA_UNARY(Atanh)
-VXLA_UNARY(Cbrt)
-VXLA_UNARY(Ceil)
-VXLA_UNARY(Clz)
-VXLA_UNARY(Cos)
-VXLA_UNARY(Cosh)
-VXLA_UNARY(Digamma)  // the derivative of log Gamma; NaN at 0, -1, -2 ..
-VXLA_UNARY(Erf)
-VXLA_UNARY(Erfc)    // 1 - erf without cancellation
-VXLA_UNARY(ErfInv)  // infinite at -1 and 1, NaN beyond
-VXLA_UNARY(Exp)
-VXLA_UNARY(Expm1)
-VXLA_UNARY(Floor)
-VXLA_UNARY(Imag)      // real; 0 of a real operand
-VXLA_UNARY(IsFinite)  // pred
-VXLA_UNARY(Lgamma)    // log |Gamma|; infinite at 0, -1, -2 ..
-VXLA_UNARY(Log)
-VXLA_UNARY(Log1p)
-VXLA_UNARY(Logistic)
-VXLA_UNARY(LogicalNot)  // the older document's name of Not
-VXLA_UNARY(Neg)
-VXLA_UNARY(Not)
-VXLA_UNARY(PopulationCount)
-VXLA_UNARY(Real)   // real
-VXLA_UNARY(Round)  // ties away from zero
-VXLA_UNARY(RoundNearestEven)
-VXLA_UNARY(Rsqrt)
-VXLA_UNARY(Sign)
-VXLA_UNARY(Sin)
-VXLA_UNARY(Sinh)
-VXLA_UNARY(Sqrt)
-VXLA_UNARY(Tan)
-VXLA_UNARY(Tanh)
-VXLA_UNARY(Copy)
-#undef VXLA_UNARY
-
-// Element-wise, two operands (spec: Element-wise binary arithmetic and comparison operations).
+// Element-wise (spec: Element-wise unary functions, binary arithmetic and comparison operations).
 // Operands broadcast as the broadcasting document says: a scalar always; a lower rank by broadcast_dimensions, strictly
 // increasing; then dimensions of size 1. What HLO lacks becomes broadcast and reshape instructions.
-#define VXLA_BINARY(Name) XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions = {});
-VXLA_BINARY(Add)
-VXLA_BINARY(And)
-VXLA_BINARY(Atan2)
-VXLA_BINARY(Complex)
-VXLA_BINARY(Div)
-VXLA_BINARY(LogicalAnd)  // the older document's names of And and Or
-VXLA_BINARY(LogicalOr)
-VXLA_BINARY(Max)
-VXLA_BINARY(Min)
-VXLA_BINARY(Mul)
-VXLA_BINARY(Mulhi)
-VXLA_BINARY(Or)
-VXLA_BINARY(Pow)
-VXLA_BINARY(Rem)
-VXLA_BINARY(ShiftLeft)
-VXLA_BINARY(ShiftRightArithmetic)
-VXLA_BINARY(ShiftRightLogical)
-VXLA_BINARY(Sub)
-VXLA_BINARY(Xor)
-// Comparisons, IEEE for floats.
-VXLA_BINARY(Eq)
-VXLA_BINARY(Ne)
-VXLA_BINARY(Ge)
-VXLA_BINARY(Gt)
-VXLA_BINARY(Le)
-VXLA_BINARY(Lt)
-// -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN for floats; the ordinary comparison for others.
-VXLA_BINARY(EqTotalOrder)
-VXLA_BINARY(NeTotalOrder)
-VXLA_BINARY(GeTotalOrder)
-VXLA_BINARY(GtTotalOrder)
-VXLA_BINARY(LeTotalOrder)
-VXLA_BINARY(LtTotalOrder)
+#define VXLA_UNARY(Name, Kind) XlaOp Name(XlaOp operand);
+#define VXLA_BINARY(Name, Kind) XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions = {});
+#define VXLA_COMPARE(Name) VXLA_BINARY(Name, Compare) VXLA_BINARY(Name##TotalOrder, Compare)
+#include "core/builder/elementwise_functions.def"
+#undef VXLA_UNARY
 #undef VXLA_BINARY
+#undef VXLA_COMPARE
 XlaOp Compare(XlaOp lhs, XlaOp rhs, ComparisonDirection direction, const IntList& broadcast_dimensions = {},
               ComparisonType type = ComparisonType::kDefault);
 XlaOp Compare(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions, ComparisonDirection direction,

@@ -25,15 +25,17 @@ Result<XlaComputation> ScalarAdd(ElementType type) {
 }
 
 // Applies `one` to an array, or to each element of a tuple.
-Result<XlaOp> ForEachElement(XlaBuilder& builder, XlaOp operand, const std::function<Result<XlaOp>(XlaOp)>& one) {
-  if (!operand.shape().IsTuple()) return one(operand);
-  std::vector<XlaOp> results;
-  for (size_t i = 0; i < operand.shape().tuple_elements().size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const XlaOp element, Emit(builder, Opcode::kGetTupleElement, {{operand}}, {},
-                                                    GetTupleElementAttributes{static_cast<int64_t>(i)}));
-    VXLA_ASSIGN_OR_RETURN(results.emplace_back(), one(element));
-  }
-  return Emit(builder, Opcode::kTuple, results);
+XlaOp ForEachElement(XlaOp operand, const std::function<Result<XlaOp>(XlaBuilder&, XlaOp)>& one) {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+    if (!operand.shape().IsTuple()) return one(b, operand);
+    std::vector<XlaOp> results;
+    for (size_t i = 0; i < operand.shape().tuple_elements().size(); ++i) {
+      VXLA_ASSIGN_OR_RETURN(const XlaOp element, Emit(b, Opcode::kGetTupleElement, {{operand}}, {},
+                                                      GetTupleElementAttributes{static_cast<int64_t>(i)}));
+      VXLA_ASSIGN_OR_RETURN(results.emplace_back(), one(b, element));
+    }
+    return Emit(b, Opcode::kTuple, results);
+  });
 }
 
 // The operand's shape with one dimension multiplied or divided.
@@ -67,45 +69,37 @@ SendRecvAttributes ChannelOf(XlaOp context, Opcode begins) {
 XlaOp AllReduce(XlaOp operand, const XlaComputation& computation, const ReplicaGroups& replica_groups,
                 std::optional<int64_t> channel_id, const std::optional<Shape>&,
                 std::optional<bool> use_global_device_ids) {
-  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
-    return ForEachElement(b, operand, [&](XlaOp element) {
-      return Emit(b, Opcode::kAllReduce, {{element}}, {},
-                  Collective(replica_groups, channel_id, {}, use_global_device_ids), {{computation}});
-    });
+  return ForEachElement(operand, [&](XlaBuilder& b, XlaOp element) {
+    return Emit(b, Opcode::kAllReduce, {{element}}, {},
+                Collective(replica_groups, channel_id, {}, use_global_device_ids), {{computation}});
   });
 }
 
 XlaOp CrossReplicaSum(XlaOp operand, const ReplicaGroups& replica_groups) {
-  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
-    return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
-      VXLA_ASSIGN_OR_RETURN(const XlaComputation add, ScalarAdd(element.shape().element_type()));
-      return Emit(b, Opcode::kAllReduce, {{element}}, {}, Collective(replica_groups, {}), {{add}});
-    });
+  return ForEachElement(operand, [&](XlaBuilder& b, XlaOp element) -> Result<XlaOp> {
+    VXLA_ASSIGN_OR_RETURN(const XlaComputation add, ScalarAdd(element.shape().element_type()));
+    return Emit(b, Opcode::kAllReduce, {{element}}, {}, Collective(replica_groups, {}), {{add}});
   });
 }
 
 XlaOp AllGather(XlaOp operand, int64_t all_gather_dim, int64_t shard_count, const ReplicaGroups& replica_groups,
                 std::optional<int64_t> channel_id, const std::optional<Layout>&,
                 std::optional<bool> use_global_device_ids) {
-  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
-    return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
-      VXLA_ASSIGN_OR_RETURN(Shape shape, Scaled("all-gather", element.shape(), all_gather_dim, shard_count, true));
-      return Emit(b, Opcode::kAllGather, {{element}}, shape,
-                  Collective(replica_groups, channel_id, {all_gather_dim}, use_global_device_ids));
-    });
+  return ForEachElement(operand, [&](XlaBuilder& b, XlaOp element) -> Result<XlaOp> {
+    VXLA_ASSIGN_OR_RETURN(Shape shape, Scaled("all-gather", element.shape(), all_gather_dim, shard_count, true));
+    return Emit(b, Opcode::kAllGather, {{element}}, shape,
+                Collective(replica_groups, channel_id, {all_gather_dim}, use_global_device_ids));
   });
 }
 
 XlaOp ReduceScatter(XlaOp operand, const XlaComputation& computation, int64_t scatter_dimension, int64_t shard_count,
                     const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id,
                     const std::optional<Layout>&, std::optional<bool> use_global_device_ids) {
-  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
-    return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
-      VXLA_ASSIGN_OR_RETURN(Shape shape,
-                            Scaled("reduce-scatter", element.shape(), scatter_dimension, shard_count, false));
-      return Emit(b, Opcode::kReduceScatter, {{element}}, shape,
-                  Collective(replica_groups, channel_id, {scatter_dimension}, use_global_device_ids), {{computation}});
-    });
+  return ForEachElement(operand, [&](XlaBuilder& b, XlaOp element) -> Result<XlaOp> {
+    VXLA_ASSIGN_OR_RETURN(Shape shape,
+                          Scaled("reduce-scatter", element.shape(), scatter_dimension, shard_count, false));
+    return Emit(b, Opcode::kReduceScatter, {{element}}, shape,
+                Collective(replica_groups, channel_id, {scatter_dimension}, use_global_device_ids), {{computation}});
   });
 }
 

@@ -68,20 +68,16 @@ IntList Sizes(const Shape& shape, const IntList& dimensions) {
 }
 
 // (batch, feature, spatial...), (output feature, input feature, spatial...) -> (batch, feature, spatial...)
-ConvolutionDimensions DefaultConvolutionDimensions(int rank) {
+ConvolutionDimensions DefaultConvolutionDimensions(XlaOp lhs) {
   ConvolutionDimensions d;
   d.kernel_input_feature = 1;
   d.kernel_output_feature = 0;
-  for (int i = 2; i < rank; ++i) {
+  for (int i = 2; lhs.valid() && i < lhs.shape().rank(); ++i) {
     d.input_spatial.push_back(i);
     d.kernel_spatial.push_back(i);
     d.output_spatial.push_back(i);
   }
   return d;
-}
-
-ConvolutionDimensions DefaultConvolutionDimensions(XlaOp lhs) {
-  return DefaultConvolutionDimensions(lhs.valid() ? lhs.shape().rank() : 2);
 }
 
 }  // namespace

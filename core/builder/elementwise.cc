@@ -92,26 +92,6 @@ Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dim
 
 namespace {
 
-XlaOp Unary(Opcode opcode, XlaOp operand) {
-  const XlaOp operands[] = {operand};
-  return RunBuild(nullptr, operands, [&](XlaBuilder& b) { return Emit(b, opcode, operands); });
-}
-
-XlaOp Binary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions,
-             const Attributes& attributes = NoAttributes{}) {
-  const XlaOp operands[] = {lhs, rhs};
-  return RunBuild(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
-    VXLA_ASSIGN_OR_RETURN(const BroadcastPlan plan, [&]() -> Result<BroadcastPlan> {
-      // A scalar broadcasts without saying where to.
-      const bool scalar = lhs.shape().IsScalar() != rhs.shape().IsScalar();
-      return PlanBroadcast(opcode, lhs.shape(), rhs.shape(), scalar ? IntList{} : broadcast_dimensions);
-    }());
-    VXLA_ASSIGN_OR_RETURN(const XlaOp left, BroadcastTo(b, lhs, plan.dimensions, plan.lhs_mapping));
-    VXLA_ASSIGN_OR_RETURN(const XlaOp right, BroadcastTo(b, rhs, plan.dimensions, plan.rhs_mapping));
-    return Emit(b, opcode, {{left, right}}, {}, attributes);
-  });
-}
-
 XlaOp TotalOrder(XlaOp lhs, XlaOp rhs, ComparisonDirection direction, const IntList& broadcast_dimensions) {
   const bool floats = lhs.valid() && IsFloating(lhs.shape().element_type());
   return Compare(lhs, rhs, direction, broadcast_dimensions,
@@ -149,75 +129,26 @@ Result<XlaOp> SelectAny(XlaBuilder& b, XlaOp pred, XlaOp on_true, XlaOp on_false
 
 }  // namespace
 
-#define VXLA_UNARY(Name, Kind) \
-  XlaOp Name(XlaOp operand) { return Unary(Opcode::k##Kind, operand); }
-VXLA_UNARY(Abs, Abs)
-VXLA_UNARY(Acos, Acos)
-VXLA_UNARY(Acosh, Acosh)
-VXLA_UNARY(Asin, Asin)
-VXLA_UNARY(Asinh, Asinh)
-VXLA_UNARY(Atan, Atan)
-VXLA_UNARY(Atanh, Atanh)
-VXLA_UNARY(Cbrt, Cbrt)
-VXLA_UNARY(Ceil, Ceil)
-VXLA_UNARY(Clz, Clz)
-VXLA_UNARY(Cos, Cos)
-VXLA_UNARY(Cosh, Cosh)
-VXLA_UNARY(Digamma, Digamma)
-VXLA_UNARY(Erf, Erf)
-VXLA_UNARY(Erfc, Erfc)
-VXLA_UNARY(ErfInv, ErfInv)
-VXLA_UNARY(Exp, Exp)
-VXLA_UNARY(Expm1, Expm1)
-VXLA_UNARY(Floor, Floor)
-VXLA_UNARY(Imag, Imag)
-VXLA_UNARY(IsFinite, IsFinite)
-VXLA_UNARY(Lgamma, Lgamma)
-VXLA_UNARY(Log, Log)
-VXLA_UNARY(Log1p, Log1p)
-VXLA_UNARY(Logistic, Logistic)
-VXLA_UNARY(LogicalNot, Not)
-VXLA_UNARY(Neg, Negate)
-VXLA_UNARY(Not, Not)
-VXLA_UNARY(PopulationCount, PopulationCount)
-VXLA_UNARY(Real, Real)
-VXLA_UNARY(Round, RoundNearestAfz)
-VXLA_UNARY(RoundNearestEven, RoundNearestEven)
-VXLA_UNARY(Rsqrt, Rsqrt)
-VXLA_UNARY(Sign, Sign)
-VXLA_UNARY(Sin, Sin)
-VXLA_UNARY(Sinh, Sinh)
-VXLA_UNARY(Sqrt, Sqrt)
-VXLA_UNARY(Tan, Tan)
-VXLA_UNARY(Tanh, Tanh)
-VXLA_UNARY(Copy, Copy)
-#undef VXLA_UNARY
+XlaOp EmitBinary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions,
+                 const Attributes& attributes) {
+  const XlaOp operands[] = {lhs, rhs};
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
+    // A scalar broadcasts without saying where to.
+    const bool scalar = lhs.shape().IsScalar() != rhs.shape().IsScalar();
+    VXLA_ASSIGN_OR_RETURN(const BroadcastPlan plan,
+                          PlanBroadcast(opcode, lhs.shape(), rhs.shape(), scalar ? IntList{} : broadcast_dimensions));
+    VXLA_ASSIGN_OR_RETURN(const XlaOp left, BroadcastTo(b, lhs, plan.dimensions, plan.lhs_mapping));
+    VXLA_ASSIGN_OR_RETURN(const XlaOp right, BroadcastTo(b, rhs, plan.dimensions, plan.rhs_mapping));
+    return Emit(b, opcode, {{left, right}}, {}, attributes);
+  });
+}
 
+#define VXLA_UNARY(Name, Kind) \
+  XlaOp Name(XlaOp operand) { return EmitOne(nullptr, Opcode::k##Kind, {operand}); }
 #define VXLA_BINARY(Name, Kind)                                           \
   XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions) { \
-    return Binary(Opcode::k##Kind, lhs, rhs, broadcast_dimensions);       \
+    return EmitBinary(Opcode::k##Kind, lhs, rhs, broadcast_dimensions);   \
   }
-VXLA_BINARY(Add, Add)
-VXLA_BINARY(And, And)
-VXLA_BINARY(Atan2, Atan2)
-VXLA_BINARY(Complex, Complex)
-VXLA_BINARY(Div, Divide)
-VXLA_BINARY(LogicalAnd, And)
-VXLA_BINARY(LogicalOr, Or)
-VXLA_BINARY(Max, Maximum)
-VXLA_BINARY(Min, Minimum)
-VXLA_BINARY(Mul, Multiply)
-VXLA_BINARY(Mulhi, Mulhi)
-VXLA_BINARY(Or, Or)
-VXLA_BINARY(Pow, Power)
-VXLA_BINARY(Rem, Remainder)
-VXLA_BINARY(ShiftLeft, ShiftLeft)
-VXLA_BINARY(ShiftRightArithmetic, ShiftRightArithmetic)
-VXLA_BINARY(ShiftRightLogical, ShiftRightLogical)
-VXLA_BINARY(Sub, Subtract)
-VXLA_BINARY(Xor, Xor)
-#undef VXLA_BINARY
-
 #define VXLA_COMPARE(Name)                                                            \
   XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions) {             \
     return Compare(lhs, rhs, ComparisonDirection::k##Name, broadcast_dimensions);     \
@@ -225,17 +156,14 @@ VXLA_BINARY(Xor, Xor)
   XlaOp Name##TotalOrder(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions) { \
     return TotalOrder(lhs, rhs, ComparisonDirection::k##Name, broadcast_dimensions);  \
   }
-VXLA_COMPARE(Eq)
-VXLA_COMPARE(Ne)
-VXLA_COMPARE(Ge)
-VXLA_COMPARE(Gt)
-VXLA_COMPARE(Le)
-VXLA_COMPARE(Lt)
+#include "core/builder/elementwise_functions.def"
+#undef VXLA_UNARY
+#undef VXLA_BINARY
 #undef VXLA_COMPARE
 
 XlaOp Compare(XlaOp lhs, XlaOp rhs, ComparisonDirection direction, const IntList& broadcast_dimensions,
               ComparisonType type) {
-  return Binary(Opcode::kCompare, lhs, rhs, broadcast_dimensions, CompareAttributes{direction, type});
+  return EmitBinary(Opcode::kCompare, lhs, rhs, broadcast_dimensions, CompareAttributes{direction, type});
 }
 
 XlaOp Compare(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions, ComparisonDirection direction,
@@ -243,10 +171,7 @@ XlaOp Compare(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions, Compari
   return Compare(lhs, rhs, direction, broadcast_dimensions, type);
 }
 
-XlaOp Clamp(XlaOp min, XlaOp operand, XlaOp max) {
-  const XlaOp operands[] = {min, operand, max};
-  return RunBuild(nullptr, operands, [&](XlaBuilder& b) { return Emit(b, Opcode::kClamp, operands); });
-}
+XlaOp Clamp(XlaOp min, XlaOp operand, XlaOp max) { return EmitOne(nullptr, Opcode::kClamp, {min, operand, max}); }
 
 XlaOp Select(XlaOp pred, XlaOp on_true, XlaOp on_false) {
   const XlaOp operands[] = {pred, on_true, on_false};
@@ -254,15 +179,11 @@ XlaOp Select(XlaOp pred, XlaOp on_true, XlaOp on_false) {
 }
 
 XlaOp ConvertElementType(XlaOp operand, ElementType new_element_type) {
-  const XlaOp operands[] = {operand};
-  return RunBuild(nullptr, operands,
-                  [&](XlaBuilder& b) { return Emit(b, Opcode::kConvert, operands, Shape(new_element_type)); });
+  return EmitOne(nullptr, Opcode::kConvert, {operand}, Shape(new_element_type));
 }
 
 XlaOp BitcastConvertType(XlaOp operand, ElementType new_element_type) {
-  const XlaOp operands[] = {operand};
-  return RunBuild(nullptr, operands,
-                  [&](XlaBuilder& b) { return Emit(b, Opcode::kBitcastConvert, operands, Shape(new_element_type)); });
+  return EmitOne(nullptr, Opcode::kBitcastConvert, {operand}, Shape(new_element_type));
 }
 
 XlaOp StochasticConvertType(XlaOp operand, XlaOp random, ElementType new_element_type) {
@@ -270,10 +191,8 @@ XlaOp StochasticConvertType(XlaOp operand, XlaOp random, ElementType new_element
 }
 
 XlaOp ReducePrecision(XlaOp operand, int64_t mantissa_bits, int64_t exponent_bits) {
-  const XlaOp operands[] = {operand};
-  return RunBuild(nullptr, operands, [&](XlaBuilder& b) {
-    return Emit(b, Opcode::kReducePrecision, operands, {}, ReducePrecisionAttributes{exponent_bits, mantissa_bits});
-  });
+  return EmitOne(nullptr, Opcode::kReducePrecision, {operand}, {},
+                 ReducePrecisionAttributes{exponent_bits, mantissa_bits});
 }
 
 }  // namespace VXLA_NAMESPACE

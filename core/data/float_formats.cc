@@ -154,6 +154,18 @@ uint32_t EncodeNarrowFloat(ElementType type, double value) {
   return sign_bits | static_cast<uint32_t>(bits);
 }
 
+double DecodeFloat(ElementType type, uint64_t bits) {
+  if (type == ElementType::kF64) return std::bit_cast<double>(bits);
+  if (type == ElementType::kF32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  return DecodeNarrowFloat(type, static_cast<uint32_t>(bits));
+}
+
+uint64_t EncodeFloat(ElementType type, double value) {
+  if (type == ElementType::kF64) return std::bit_cast<uint64_t>(value);
+  if (type == ElementType::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  return EncodeNarrowFloat(type, value);
+}
+
 double UnitInLastPlace(const FloatFormat& format, double value) {
   const int exponent = value == 0 ? 1 - format.bias : std::max(std::ilogb(value), 1 - format.bias);
   return std::ldexp(1.0, exponent - format.mantissa_bits);

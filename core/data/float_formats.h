@@ -32,6 +32,9 @@ const FloatFormat& FormatOf(ElementType type);
 // upper bits.
 double DecodeNarrowFloat(ElementType type, uint32_t bits);
 uint32_t EncodeNarrowFloat(ElementType type, double value);
+// The same of any floating type.
+double DecodeFloat(ElementType type, uint64_t bits);
+uint64_t EncodeFloat(ElementType type, double value);
 
 // The distance of the format's numbers in the binade of a finite value, of 0 the least number.
 double UnitInLastPlace(const FloatFormat& format, double value);

@@ -80,67 +80,17 @@ Attributes Of() {
   return T{};
 }
 
-using Maker = Attributes (*)();
-
-std::vector<Maker> MakersByOpcode() {
-  using enum Opcode;
-  const std::pair<Maker, std::vector<Opcode>> kinds[] = {
-      {Of<ParameterAttributes>, {kParameter}},
-      {Of<ConstantAttributes>, {kConstant}},
-      {Of<IotaAttributes>, {kIota}},
-      {Of<DimensionsAttributes>,
-       {kBroadcast, kTranspose, kReverse, kConcatenate, kReduce, kMap, kGetDimensionSize, kSetDimensionSize}},
-      {Of<CompareAttributes>, {kCompare}},
-      {Of<ReducePrecisionAttributes>, {kReducePrecision}},
-      {Of<SliceAttributes>, {kSlice}},
-      {Of<PadAttributes>, {kPad}},
-      {Of<DotAttributes>, {kDot, kRaggedDot, kScaledDot}},
-      {Of<ConvolutionAttributes>, {kConvolution}},
-      {Of<WindowAttributes>, {kReduceWindow, kSelectAndScatter}},
-      {Of<ScanAttributes>, {kScan}},
-      {Of<DynamicSliceAttributes>, {kDynamicSlice}},
-      {Of<GatherAttributes>, {kGather}},
-      {Of<ScatterAttributes>, {kScatter}},
-      {Of<SortAttributes>, {kSort}},
-      {Of<TopKAttributes>, {kTopK}},
-      {Of<FftAttributes>, {kFft}},
-      {Of<CholeskyAttributes>, {kCholesky}},
-      {Of<TriangularSolveAttributes>, {kTriangularSolve}},
-      {Of<BatchNormAttributes>, {kBatchNormGrad, kBatchNormInference, kBatchNormTraining}},
-      {Of<RngAttributes>, {kRng}},
-      {Of<RngBitGeneratorAttributes>, {kRngBitGenerator}},
-      {Of<RngGetAndUpdateStateAttributes>, {kRngGetAndUpdateState}},
-      {Of<GetTupleElementAttributes>, {kGetTupleElement}},
-      {Of<CallAttributes>, {kCall}},
-      {Of<FusionAttributes>, {kFusion}},
-      {Of<AsyncAttributes>, {kAsyncStart, kAsyncUpdate, kAsyncDone}},
-      {Of<CopyStartAttributes>, {kCopyStart}},
-      {Of<DomainAttributes>, {kDomain}},
-      {Of<CollectiveAttributes>,
-       {kAllGather, kAllGatherStart, kAllReduce, kAllReduceStart, kAllToAll, kCollectiveBroadcast, kCollectiveReduce,
-        kRaggedAllToAll, kReduceScatter}},
-      {Of<CollectivePermuteAttributes>, {kCollectivePermute, kCollectivePermuteStart}},
-      {Of<SendRecvAttributes>, {kRecv, kRecvDone, kSend, kSendDone}},
-      {Of<InfeedAttributes>, {kInfeed}},
-      {Of<OutfeedAttributes>, {kOutfeed}},
-      {Of<CustomCallAttributes>, {kCustomCall}},
-  };
-  std::vector<Maker> makers(static_cast<size_t>(OpcodeCount()), Of<NoAttributes>);
-  for (size_t i = 0; i < makers.size(); ++i) {
-    const auto opcode = static_cast<Opcode>(i);
-    if (IsElementwise(opcode) && FactsOf(opcode).operand_count == 1) makers[i] = Of<UnaryAttributes>;
-  }
-  for (const auto& [maker, opcodes] : kinds) {
-    for (const Opcode opcode : opcodes) makers[static_cast<size_t>(opcode)] = maker;
-  }
-  return makers;
-}
+#define VXLA_ROW(Name, hlo, stablehlo, operands, family, Kind, ...) &Of<Kind##Attributes>,
+constexpr Attributes (*kMakers[])() = {
+// clang-format off
+#include "core/ir/opcode_rows.h"
+#include "core/ir/opcode.def"
+#include "core/ir/opcode_rows_end.h"
+    // clang-format on
+};
 
 }  // namespace
 
-Attributes DefaultAttributes(Opcode opcode) {
-  static const std::vector<Maker> makers = MakersByOpcode();
-  return makers[static_cast<size_t>(opcode)]();
-}
+Attributes DefaultAttributes(Opcode opcode) { return kMakers[static_cast<size_t>(opcode)](); }
 
 }  // namespace VXLA_NAMESPACE

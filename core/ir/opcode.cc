@@ -1,5 +1,6 @@
 #include "core/ir/opcode.h"
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 
@@ -12,7 +13,7 @@ constexpr uint32_t AllOf(std::initializer_list<Trait> traits) {
   return all;
 }
 
-#define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family, ...) \
+#define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family, Attributes, ...) \
   OpcodeFacts{#Name, hlo, stablehlo, operands, #family, OpcodeKind::kind, AllOf({__VA_ARGS__})},
 #define ELEMENTWISE(...) VXLA_FACTS(kElementwise, __VA_ARGS__)
 #define INDEXING(...) VXLA_FACTS(kIndexing, __VA_ARGS__)
@@ -40,11 +41,10 @@ int OpcodeCount() { return static_cast<int>(kOpcodeFacts.size()); }
 
 const OpcodeFacts& FactsOf(Opcode opcode) { return kOpcodeFacts[static_cast<size_t>(opcode)]; }
 
-std::optional<Opcode> ParseOpcode(std::string_view hlo_text) {
-  for (size_t i = 0; i < kOpcodeFacts.size(); ++i) {
-    if (kOpcodeFacts[i].hlo_text == hlo_text) return static_cast<Opcode>(i);
-  }
-  return std::nullopt;
+std::optional<Opcode> ParseOpcode(std::string_view text, std::string_view OpcodeFacts::*form) {
+  const auto found = std::ranges::find(kOpcodeFacts, text, form);
+  if (text.empty() || found == kOpcodeFacts.end()) return std::nullopt;
+  return static_cast<Opcode>(found - kOpcodeFacts.begin());
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -61,7 +61,8 @@ struct OpcodeFacts {
 int OpcodeCount();
 const OpcodeFacts& FactsOf(Opcode opcode);
 inline std::string_view OpcodeText(Opcode opcode) { return FactsOf(opcode).hlo_text; }
-std::optional<Opcode> ParseOpcode(std::string_view hlo_text);
+// By its HLO text, or by another of its texts.
+std::optional<Opcode> ParseOpcode(std::string_view text, std::string_view OpcodeFacts::*form = &OpcodeFacts::hlo_text);
 
 inline OpcodeKind KindOf(Opcode opcode) { return FactsOf(opcode).kind; }
 // One of them at least.

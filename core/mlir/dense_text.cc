@@ -182,13 +182,7 @@ Status ParseReal(std::string_view text, ElementType type, std::byte* at) {
     value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
     if (text.starts_with('-')) value = -value;
   }
-  if (type == ElementType::kF64) {
-    StoreBits(type, std::bit_cast<uint64_t>(value), at);
-  } else if (type == ElementType::kF32) {
-    StoreBits(type, std::bit_cast<uint32_t>(static_cast<float>(value)), at);
-  } else {
-    StoreBits(type, EncodeNarrowFloat(type, value), at);
-  }
+  StoreBits(type, EncodeFloat(type, value), at);
   return OkStatus();
 }
 

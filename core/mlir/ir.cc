@@ -51,6 +51,14 @@ Attribute TypeAttribute(Type type) {
   return attribute;
 }
 
+std::optional<Opcode> ParseChlo(std::string_view name) {
+  std::string hlo(name);
+  std::ranges::replace(hlo, '_', '-');
+  const std::optional<Opcode> opcode = ParseOpcode(hlo);
+  const bool lacks = opcode && (FactsOf(*opcode).stablehlo_text.empty() || *opcode == Opcode::kTan);
+  return lacks && IsElementwise(*opcode) ? opcode : std::nullopt;
+}
+
 Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes) {
   VXLA_RETURN_IF_ERROR(CheckShape(shape));
   const size_t element = static_cast<size_t>(StorageBytes(shape.element_type()));

@@ -2,6 +2,7 @@
 // values, attributes and regions. core/mlir/importer/importer.h makes a module of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "core/data/dimension_numbers.h"
 #include "core/data/literal.h"
 #include "core/data/shape.h"
+#include "core/ir/opcode.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -166,6 +168,30 @@ auto Inside(Of& operation) {
          std::views::transform(&Block::operations) | std::views::join;
 }
 
+// Each operand of an operation and of those in its regions.
+template <typename Of>
+void ForEachOperand(Of& operation, const auto& visit) {
+  for (auto& operand : operation.operands) visit(operand);
+  for (auto& inner : Inside(operation)) ForEachOperand(inner, visit);
+}
+// Whether it holds of one of them.
+bool AnyOperand(const Operation& operation, const auto& holds) {
+  return std::ranges::any_of(operation.operands, holds) ||
+         std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return AnyOperand(inner, holds); });
+}
+
+// The dimension numbers of a convolution under StableHLO's names.
+void VisitParts(auto& numbers, const auto& visit) {
+  visit("input_batch_dimension", numbers.input_batch);
+  visit("input_feature_dimension", numbers.input_feature);
+  visit("input_spatial_dimensions", numbers.input_spatial);
+  visit("kernel_input_feature_dimension", numbers.kernel_input_feature);
+  visit("kernel_output_feature_dimension", numbers.kernel_output_feature);
+  visit("kernel_spatial_dimensions", numbers.kernel_spatial);
+  visit("output_batch_dimension", numbers.output_batch);
+  visit("output_feature_dimension", numbers.output_feature);
+  visit("output_spatial_dimensions", numbers.output_spatial);
+}
 // Of the attribute dimension_numbers, in the form of texts of today or of older ones.
 Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation);
 
@@ -184,6 +210,9 @@ struct Program {
 // The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones
 // stay a scalar).
 Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes);
+
+// The elementwise operation that CHLO has under this name, and StableHLO does not (tan: since a later version).
+std::optional<Opcode> ParseChlo(std::string_view name);
 
 // The name of an element type as MLIR has it (f8E4M3FN, ui32, index as s64); and back.
 std::optional<ElementType> ParseElementWord(std::string_view word);

@@ -169,15 +169,11 @@ Result<ConvolutionDimensions> ConvolutionDimensionsOf(const Operation& operation
            output.second, input.spatial, kernel.spatial, output.spatial};
     return out;
   }
-  VXLA_RETURN_IF_ERROR(operation.ReadParts(*numbers, {{"input_batch_dimension", &out.input_batch},
-                                                      {"input_feature_dimension", &out.input_feature},
-                                                      {"input_spatial_dimensions", &out.input_spatial},
-                                                      {"kernel_input_feature_dimension", &out.kernel_input_feature},
-                                                      {"kernel_output_feature_dimension", &out.kernel_output_feature},
-                                                      {"kernel_spatial_dimensions", &out.kernel_spatial},
-                                                      {"output_batch_dimension", &out.output_batch},
-                                                      {"output_feature_dimension", &out.output_feature},
-                                                      {"output_spatial_dimensions", &out.output_spatial}}));
+  Status status;
+  VisitParts(out, [&](std::string_view name, auto& part) {
+    if (status.ok()) status = operation.ReadParts(*numbers, {{name, &part}});
+  });
+  VXLA_RETURN_IF_ERROR(status);
   return out;
 }
 

@@ -84,17 +84,12 @@ class Generator {
   uint32_t array_;
 };
 
-double Decode(ElementType type, uint64_t bits) {
-  if (type == ElementType::kF64) return std::bit_cast<double>(bits);
-  if (type == ElementType::kF32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return DecodeNarrowFloat(type, static_cast<uint32_t>(bits) & ((uint32_t{1} << BitWidth(type)) - 1));
-}
-
 // Of all finite encodings of the type. `draw`, and those that follow it, must be free.
 double AnyFinite(ElementType type, const Generator& generator, int64_t i, uint32_t draw) {
   for (;; draw += kAgain) {
     const Words words = generator(i, draw);
-    const double value = Decode(type, uint64_t{words[1]} << 32 | words[0]);
+    const uint64_t bits = uint64_t{words[1]} << 32 | words[0];
+    const double value = DecodeFloat(type, bits & (~uint64_t{0} >> (64 - BitWidth(type))));
     if (std::isfinite(value)) return value;
   }
 }

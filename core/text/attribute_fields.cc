@@ -23,10 +23,8 @@ void Append(std::string& out, fmt::format_string<Args...> format, Args&&... args
 // ---- lists
 
 Status TakeInts(Lexer& lexer, std::string_view open, std::string_view close, IntList& list) {
-  return TakeList(lexer, open, close, [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(list.emplace_back(), lexer.TakeInt("an integer"));
-    return OkStatus();
-  });
+  VXLA_ASSIGN_OR_RETURN(list, TakeListOf(lexer, open, close, [&] { return lexer.TakeInt("an integer"); }));
+  return OkStatus();
 }
 
 // "3x-1x2" or "0_1x2_3_1": each part of a word that `separator` splits, as an integer.
@@ -139,10 +137,8 @@ void AppendValue(std::string& out, const RawText& value) { out += value.text; }
 
 Status ParseValue(Lexer& lexer, std::vector<std::string>& value) {
   lexer.Next();
-  return TakeList(lexer, "{", "}", [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(value.emplace_back(), lexer.TakeString("a string"));
-    return OkStatus();
-  });
+  VXLA_ASSIGN_OR_RETURN(value, TakeListOf(lexer, "{", "}", [&] { return lexer.TakeString("a string"); }));
+  return OkStatus();
 }
 void AppendValue(std::string& out, const std::vector<std::string>& value) {
   AppendList(out, value, ",", [&](const std::string& text) { out += Quote(text); });
@@ -508,12 +504,8 @@ void AppendValue(std::string& out, const Shape& value) { AppendShape(out, value)
 
 Status ParseValue(Lexer& lexer, std::optional<std::vector<Shape>>& value) {
   lexer.Next();
-  value.emplace();
-  return TakeList(lexer, "{", "}", [&]() -> Status {
-    VXLA_ASSIGN_OR_RETURN(Shape shape, ParseShape(lexer));
-    value->push_back(std::move(shape));
-    return OkStatus();
-  });
+  VXLA_ASSIGN_OR_RETURN(value, TakeListOf(lexer, "{", "}", [&] { return ParseShape(lexer); }));
+  return OkStatus();
 }
 void AppendValue(std::string& out, const std::vector<Shape>& value) {
   AppendList(out, value, ", ", [&](const Shape& shape) { AppendShape(out, shape); });

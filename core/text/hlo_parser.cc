@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/host/delimited_list.h"
 #include "core/host/guarded.h"
 #include "core/ir/reserved_names.h"
 #include "core/limits.h"
@@ -138,20 +139,14 @@ Status HloParser::ParseComputation() {
 Result<HloParser::Signature> HloParser::ParseSignature() {
   Signature signature;
   signature.location = lexer_.token().location;
-  lexer_.Next();
-  while (!lexer_.At(")")) {
-    if (lexer_.token().kind == TokenKind::kName) {
-      lexer_.Next();
-      VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-    } else if (lexer_.token().kind == TokenKind::kLabel) {
-      lexer_.Next();
-    } else {
-      return lexer_.Expected("a parameter's name");
-    }
-    VXLA_ASSIGN_OR_RETURN(signature.parameters.emplace_back(), ParseShape(lexer_));
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  const auto parameter = [&]() -> Result<Shape> {
+    const TokenKind kind = lexer_.token().kind;
+    if (kind != TokenKind::kName && kind != TokenKind::kLabel) return lexer_.Expected("a parameter's name");
+    lexer_.Next();
+    if (kind == TokenKind::kName) VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
+    return ParseShape(lexer_);
+  };
+  VXLA_ASSIGN_OR_RETURN(signature.parameters, TakeListOf(lexer_, "(", ")", parameter));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
   VXLA_ASSIGN_OR_RETURN(signature.result, ParseShape(lexer_));
   return signature;

@@ -76,11 +76,11 @@ void AppendFields(std::string& out, const T& attributes, Opcode opcode) {
   }
 }
 
-void AppendComputationList(std::string& out, std::string_view name, std::span<Computation* const> computations) {
+void AppendNames(std::string& out, std::string_view name, const auto& named) {
   fmt::format_to(std::back_inserter(out), ", {}={{", name);
-  for (size_t i = 0; i < computations.size(); ++i) {
+  for (size_t i = 0; i < named.size(); ++i) {
     if (i > 0) out += ", ";
-    AppendName(out, computations[i]->name());
+    AppendName(out, named[i]->name());
   }
   out += '}';
 }
@@ -93,7 +93,7 @@ void AppendCalled(std::string& out, const Instruction& instruction) {
   const bool named = instruction.opcode() == Opcode::kConditional && called.size() == 2 &&
                      instruction.operand_count() > 0 &&
                      instruction.operand(0)->shape().element_type() == ElementType::kPred;
-  if (!texts.list.empty() && !named) return AppendComputationList(out, texts.list, called);
+  if (!texts.list.empty() && !named) return AppendNames(out, texts.list, called);
   for (size_t i = 0; i < called.size() && i < texts.names.size(); ++i) {
     fmt::format_to(std::back_inserter(out), ", {}=", texts.names[i]);
     AppendName(out, called[i]->name());
@@ -116,14 +116,8 @@ void AppendAttributes(std::string& out, const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   std::visit([&](const auto& attributes) { AppendFields(out, attributes, opcode); }, instruction.attributes());
   AppendCalled(out, instruction);
-  if (!instruction.control_predecessors().empty()) {
-    out += ", control-predecessors={";
-    for (size_t i = 0; i < instruction.control_predecessors().size(); ++i) {
-      if (i > 0) out += ", ";
-      AppendName(out, instruction.control_predecessors()[i]->name());
-    }
-    out += '}';
-  }
+  if (!instruction.control_predecessors().empty())
+    AppendNames(out, "control-predecessors", instruction.control_predecessors());
   AppendFields(out, WithNotes(instruction), opcode);
 }
 

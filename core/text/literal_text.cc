@@ -24,18 +24,6 @@ void StoreBits(ElementType type, std::byte* at, uint64_t bits) {
   std::memcpy(at, &bits, static_cast<size_t>(StorageBytes(type)));
 }
 
-double DecodeBits(ElementType type, uint64_t bits) {
-  if (type == ElementType::kF64) return std::bit_cast<double>(bits);
-  if (type == ElementType::kF32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
-  return DecodeNarrowFloat(type, static_cast<uint32_t>(bits));
-}
-
-uint64_t EncodeBits(ElementType type, double value) {
-  if (type == ElementType::kF64) return std::bit_cast<uint64_t>(value);
-  if (type == ElementType::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
-  return EncodeNarrowFloat(type, value);
-}
-
 struct NanFields {
   uint64_t sign, infinity, payload, quiet;  // of an IEEE format; payload is the mask of its mantissa
 };
@@ -80,7 +68,7 @@ void AppendNarrow(std::string& out, ElementType type, uint64_t bits, double valu
 
 void AppendReal(std::string& out, ElementType type, const std::byte* at) {
   const uint64_t bits = LoadBits(type, at);
-  const double value = DecodeBits(type, bits);
+  const double value = DecodeFloat(type, bits);
   if (std::isnan(value)) return AppendNan(out, type, bits);
   if (std::isinf(value)) {
     out += value < 0 ? "-inf" : "inf";
@@ -329,7 +317,7 @@ Status LiteralReader::ReadReal(ElementType type, std::byte* at) {
   if (lexer_.AtIdentifier("inf") || lexer_.AtIdentifier("-inf")) {
     if (!HasInfinity(type)) return lexer_.Error("literal: {} has no infinity", ElementTypeName(type));
     const double infinity = std::numeric_limits<double>::infinity();
-    StoreBits(type, at, EncodeBits(type, text.starts_with('-') ? -infinity : infinity));
+    StoreBits(type, at, EncodeFloat(type, text.starts_with('-') ? -infinity : infinity));
     lexer_.Next();
     return OkStatus();
   }
@@ -343,8 +331,8 @@ Status LiteralReader::ReadReal(ElementType type, std::byte* at) {
   } else {
     double value = 0;
     if (!ParseNumber(text, value)) return OutOfRange(text, type);
-    const uint64_t bits = EncodeBits(type, value);
-    const double stored = DecodeBits(type, bits);
+    const uint64_t bits = EncodeFloat(type, value);
+    const double stored = DecodeFloat(type, bits);
     const bool saturated = FormatOf(type).specials == FloatSpecials::kFinite && std::fabs(value) > MaxFinite(type);
     if (!std::isfinite(stored) || saturated) return OutOfRange(text, type);
     StoreBits(type, at, bits);

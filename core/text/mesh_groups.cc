@@ -16,15 +16,12 @@ Result<std::string> TakeAxisName(Lexer& lexer) {
 }
 
 Result<std::vector<MeshAxis>> TakeAxes(Lexer& lexer) {
-  std::vector<MeshAxis> axes;
-  VXLA_RETURN_IF_ERROR(TakeList(lexer, "[", "]", [&]() -> Status {
+  return TakeListOf(lexer, "[", "]", [&]() -> Result<MeshAxis> {
     VXLA_ASSIGN_OR_RETURN(std::string name, TakeAxisName(lexer));
     VXLA_RETURN_IF_ERROR(lexer.Expect("="));
     VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer.TakeInt("the size of an axis"));
-    axes.push_back({std::move(name), size});
-    return OkStatus();
-  }));
-  return axes;
+    return MeshAxis{std::move(name), size};
+  });
 }
 
 // The devices in the order in which they fill a mesh of `count`: device_ids=([2,4]T(1,0)) or (0,2,1,3).

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/host/delimited_list.h"
 #include "core/limits.h"
 
 namespace VXLA_NAMESPACE {
@@ -150,13 +151,8 @@ Result<Shape> ParseShape(Lexer& lexer, LayoutRule rule, int depth) {
   }
   if (!lexer.At("(")) return ParseArray(lexer, rule);
   if (depth == kMaxTupleDepth) return lexer.Error("shapes nest more than {} levels deep", kMaxTupleDepth);
-  lexer.Next();
-  std::vector<Shape> elements;
-  while (!lexer.At(")")) {
-    VXLA_ASSIGN_OR_RETURN(elements.emplace_back(), ParseShape(lexer, LayoutRule::kAfterShape, depth + 1));
-    if (!lexer.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
+  const auto element = [&] { return ParseShape(lexer, LayoutRule::kAfterShape, depth + 1); };
+  VXLA_ASSIGN_OR_RETURN(std::vector<Shape> elements, TakeListOf(lexer, "(", ")", element));
   return Shape::Tuple(std::move(elements));
 }
 

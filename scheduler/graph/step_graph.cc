@@ -25,19 +25,17 @@ bool IsLiveSizeAccess(const Instruction& instruction) {
 // Position of the leaf that a shape index ({1,0}) names.
 Result<int> LeafAt(const Shape& shape, const IntList& index) {
   const Shape* at = &shape;
-  int leaf = 0;
   for (int64_t i : index) {
     if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_elements().size())) {
       return InvalidArgument("input_output_alias: {{{}}} is not an index into {}", JoinInts(index), shape.ToString());
     }
-    for (int64_t before = 0; before < i; ++before) leaf += LeafCount(at->tuple_elements()[before]);
     at = &at->tuple_elements()[i];
   }
   if (at->IsTuple()) {
     return InvalidArgument("input_output_alias: {{{}}} of {} is a tuple, not an array", JoinInts(index),
                            shape.ToString());
   }
-  return leaf;
+  return FirstLeafAt(shape, index);
 }
 
 bool IsUnevaluated(const Instruction& instruction) { return KindOf(instruction.opcode()) == OpcodeKind::kUnevaluated; }

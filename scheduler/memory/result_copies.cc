@@ -63,12 +63,7 @@ class Copier {
   // The parameter, and its leaf, that each part of the result is given. Verify has checked that there are such.
   void ReadDonors() {
     for (const Aliasing& alias : module_.attributes().input_output_alias) {
-      const Shape* shape = &entry_.parameter(alias.operand)->shape();
-      int leaf = 0;
-      for (int64_t i : alias.operand_index) {
-        for (int64_t before = 0; before < i; ++before) leaf += LeafCount(shape->tuple_elements().at(before));
-        shape = &shape->tuple_elements().at(i);
-      }
+      const int leaf = FirstLeafAt(entry_.parameter(alias.operand)->shape(), alias.operand_index);
       donors_.emplace(alias.output_index, std::pair(alias.operand, leaf));
     }
   }

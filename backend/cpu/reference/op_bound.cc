@@ -9,7 +9,6 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/data/float_formats.h"
-#include "core/ir/module.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
 

@@ -1,7 +1,6 @@
 #include "backend/cpu/reference/scalar_program.h"
 
 #include <algorithm>
-#include <cstring>
 #include <unordered_map>
 
 #include "backend/cpu/reference/eval.h"

@@ -3,7 +3,6 @@
 // that is not element-wise runs on the evaluator, lane by lane.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "backend/cpu/reference/arithmetic/block.h"

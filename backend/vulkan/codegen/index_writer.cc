@@ -39,10 +39,10 @@ void IndexWriter::OpenBlock(const std::string& head) {
   scopes_.emplace_back();
 }
 
-void IndexWriter::CloseBlock() {
-  scopes_.pop_back();
-  VXLA_CHECK(!scopes_.empty(), "a block that was not opened");
-  CodeWriter::CloseBlock();
+void IndexWriter::CloseBlock(int count) {
+  VXLA_CHECK(scopes_.size() > static_cast<size_t>(count), "a block that was not opened");
+  scopes_.resize(scopes_.size() - static_cast<size_t>(count));
+  CodeWriter::CloseBlock(count);
 }
 
 std::string IndexWriter::Local(std::string_view glsl_type, Expression value, bool precise) {
@@ -75,8 +75,7 @@ std::string IndexWriter::Quotient(int variable, int64_t divisor) {
   const bool large = size > int64_t{1} << 31;
   return Once(fmt::format("q{}/{}", variable, divisor), [&] {
     const std::string name = VariableName(variable);
-    return Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
-                               : kernel_.Divide(name, divisor));
+    return Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(divisor)) : kernel_.Divide(name, divisor));
   });
 }
 
@@ -86,7 +85,7 @@ std::string IndexWriter::Digit(const IndexTerm& term) {
     // x % m through quotients that other digits need as well.
     const std::string low = Quotient(term.variable, term.divisor);
     const std::string high = Quotient(term.variable, term.divisor * term.modulus);
-    return Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
+    return Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(term.modulus)));
   });
 }
 
@@ -106,10 +105,10 @@ std::string IndexWriter::Index(const IndexExpression& expression) {
       }
       if (!text.empty()) text += " + ";
       // Negative coefficients wrap: the sum is right modulo 2^32.
-      text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(static_cast<uint32_t>(term.coefficient));
+      text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(term.coefficient);
     }
     if (expression.constant != 0) {
-      text += (text.empty() ? "" : " + ") + kernel_.Param(static_cast<uint32_t>(expression.constant));
+      text += (text.empty() ? "" : " + ") + kernel_.Param(expression.constant);
     }
     const bool is_digit =
         expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
@@ -127,8 +126,8 @@ std::string IndexWriter::FarPlace(const IndexExpression& linear) {
   return Once("f" + KeyOf(linear), [&] {
     const auto wide = [&](int64_t value) {
       const auto bits = static_cast<uint64_t>(value);
-      const std::string low = kernel_.Param(static_cast<uint32_t>(bits));
-      return fmt::format("WIDE_INDEX({}, {})", low, kernel_.Param(static_cast<uint32_t>(bits >> 32)));
+      const std::string low = kernel_.Param(bits);
+      return fmt::format("WIDE_INDEX({}, {})", low, kernel_.Param(bits >> 32));
     };
     std::string text;
     for (const IndexTerm& term : linear.terms) {
@@ -147,7 +146,7 @@ std::string IndexWriter::LinearIndex(const MultiIndex& index, const Shape& shape
 
 IndexExpression IndexWriter::Clamped(const IndexExpression& expression, int64_t size) {
   return VariableOnce(fmt::format("c{}:{}", size, KeyOf(expression)), size, [&] {
-    const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
+    const std::string most = kernel_.Param(size - 1);
     return fmt::format("min({}, {})", Index(expression), most);
   });
 }

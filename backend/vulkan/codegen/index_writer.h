@@ -43,7 +43,11 @@ class IndexWriter : protected CodeWriter {
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
   // it.
   void OpenBlock(const std::string& head);
-  void CloseBlock();
+  template <Formattable... Args>
+  void OpenBlock(fmt::format_string<Args...> format, Args&&... args) {
+    OpenBlock(fmt::format(format, std::forward<Args>(args)...));
+  }
+  void CloseBlock(int count = 1);
 
  protected:
   // The local that `make` gives for the key, made once: it ends with the block that it is made in.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "backend/vulkan/codegen/passes/passes.h"
+#include "core/ceil_divide.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -16,6 +17,16 @@ MagicDivisor MakeMagicDivisor(uint32_t divisor) {
   const int l = std::bit_width(divisor - 1);
   const uint64_t power = uint64_t{1} << (31 + l);
   return {static_cast<uint32_t>((power + divisor - 1) / divisor), static_cast<uint32_t>(l - 1)};
+}
+
+std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
+  const int64_t most = facts.max_group_count[0], rows = CeilDivide(count, most);
+  return {static_cast<uint32_t>(CeilDivide(count, std::max<int64_t>(rows, 1))), static_cast<uint32_t>(rows), 1};
+}
+
+bool HasSurplusGroups(const DeviceFacts& facts, int64_t count) {
+  const auto [x, y, z] = GroupGrid(facts, count);
+  return int64_t{x} * y != count;
 }
 
 int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice& slice) {
@@ -50,23 +61,22 @@ void KernelBuilder::AddBitsView(int k) {
   if (StorageTag(types_.at(k)) != "u64") AddView(k, "u64");
 }
 
-std::string KernelBuilder::Param(uint32_t value) {
-  if (inline_params_) return fmt::format("{}u", value);
-  params_.push_back(value);
+std::string KernelBuilder::Param(int64_t value) {
+  if (inline_params_) return fmt::format("{}u", static_cast<uint32_t>(value));
+  params_.push_back(static_cast<uint32_t>(value));
   return fmt::format("P({})", params_.size() - 1);
 }
 
 void KernelBuilder::Params(std::initializer_list<std::pair<std::string_view, int64_t>> values) {
   std::string text;
-  for (const auto& [name, value] : values)
-    text += fmt::format("#define {} {}\n", name, Param(static_cast<uint32_t>(value)));
+  for (const auto& [name, value] : values) text += fmt::format("#define {} {}\n", name, Param(value));
   Append(text);
 }
 
-std::string KernelBuilder::Data(uint32_t value) {
-  const auto [known, fresh] = data_.try_emplace(value);
+std::string KernelBuilder::Data(int64_t value) {
+  const auto [known, fresh] = data_.try_emplace(static_cast<uint32_t>(value));
   if (fresh) {
-    params_.push_back(value);
+    params_.push_back(known->first);
     known->second = fmt::format("P({})", params_.size() - 1);
   }
   return known->second;
@@ -128,14 +138,14 @@ std::string KernelBuilder::CoherentTensors() const {
     const bool written = std::ranges::any_of(bindings_, [&](const Binding& other) {
       return other.slice.buffer == bindings_[k].slice.buffer && other.access != Access::kRead;
     });
-    text += fmt::format("#define TENSOR_MEMORY_{0} {1}\n#define TENSOR_BLOCK_{0}(tag) {2}_##tag\n", k, written ? "coherent" : "",
-                        written ? "Coherent" : "Elements");
+    text += fmt::format("#define TENSOR_MEMORY_{0} {1}\n#define TENSOR_BLOCK_{0}(tag) {2}_##tag\n", k,
+                        written ? "coherent" : "", written ? "Coherent" : "Elements");
   }
   return text;
 }
 
 Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
-                           std::array<uint32_t, 3> groups) const {
+                           int64_t groups) const {
   Step step;
   step.name = std::move(name);
   step.kernel.algorithm = std::move(algorithm);
@@ -164,7 +174,7 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());
   step.params = params_;
-  step.groups = groups;
+  step.groups = GroupGrid(facts_, groups);
   return step;
 }
 

@@ -30,6 +30,11 @@ struct MagicDivisor {
 };
 MagicDivisor MakeMagicDivisor(uint32_t divisor);
 
+// `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus
+// groups have to return at once.
+std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count);
+bool HasSurplusGroups(const DeviceFacts& facts, int64_t count);
+
 class KernelBuilder {
  public:
   explicit KernelBuilder(const DeviceFacts& facts) : facts_(facts) {}
@@ -64,11 +69,11 @@ class KernelBuilder {
   bool stores_pairs() const { return has_pairs() && StoresPairs(facts_); }
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
-  std::string Param(uint32_t value);
+  std::string Param(int64_t value);
   // Such words by the names that the algorithm has for them.
   void Params(std::initializer_list<std::pair<std::string_view, int64_t>> values);
   // A word that stays in the argument block, for what compilers must not know; equal ones are shared.
-  std::string Data(uint32_t value);
+  std::string Data(int64_t value);
   // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.
   void InlineParams() { inline_params_ = true; }
   // Constants of 32-bit types come from the argument block: for kernels that do little, so that they share a text.
@@ -118,14 +123,17 @@ class KernelBuilder {
 
   // What stands at file scope in the generated part (functions, defines), in order.
   void Append(Code code) { code_ += std::move(code); }
+  template <Formattable... Args>
+  void Append(fmt::format_string<Args...> format, Args&&... args) {
+    code_ += fmt::format(format, std::forward<Args>(args)...);
+  }
   // A function, of which `head` is all before its braces.
   void Define(const std::string& head, Code body) { code_ += Code::Function(head, std::move(body)); }
   // The name of a function of which `text` is the text, by its name: one for all whose texts are the same.
   std::string Function(const std::string& prefix, const std::function<std::string(const std::string& name)>& text);
 
-  // constants: specialisation constants by id, the workgroup size first.
-  Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
-              std::array<uint32_t, 3> groups) const;
+  // constants: specialisation constants by id, the workgroup size first. So many workgroups in any order (GroupGrid).
+  Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants, int64_t groups) const;
 
  private:
   const DeviceFacts& facts_;

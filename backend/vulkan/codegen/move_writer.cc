@@ -41,8 +41,7 @@ std::string MoveWriter::PadValue(const Instruction& instruction, const MultiInde
       continue;
     }
     // Below the low edge the unsigned index wraps, so one comparison checks both edges.
-    if (!inside)
-      conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(static_cast<uint32_t>(spread))));
+    if (!inside) conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(spread)));
     const int variable = space_.AddTemporary(shifted, spread);
     if (step > 1 && size > 1) {
       const IndexTerm hole{variable, 1, step, 1};
@@ -57,8 +56,8 @@ std::string MoveWriter::PadValue(const Instruction& instruction, const MultiInde
   if (conditions.empty()) return Value(operand, inner);
   const ElementType type = instruction.shape().element_type();
   const std::string result = Local(CarrierType(type), outside);
-  OpenBlock(fmt::format("if ({})", fmt::join(conditions, " && ")));
-  Line(fmt::format("{} = {};", result, Value(operand, inner)));
+  OpenBlock("if ({})", fmt::join(conditions, " && "));
+  Line("{} = {};", result, Value(operand, inner));
   CloseBlock();
   return result;
 }
@@ -118,9 +117,7 @@ std::string MoveWriter::ConcatenateValue(const Instruction& instruction, const M
   };
   if (parts.size() == 1) return read(parts[0], low >= parts[0].begin && high < parts[0].end);
   const std::string at = Index(index[d]);
-  const auto below = [&](const ConcatenatePart& part) {
-    return fmt::format("{} < {}", at, kernel_.Param(static_cast<uint32_t>(part.end)));
-  };
+  const auto below = [&](const ConcatenatePart& part) { return fmt::format("{} < {}", at, kernel_.Param(part.end)); };
   if (IsOneComputation(instruction, parts)) {
     MultiIndex inner = index;
     const IndexExpression place = space_.Add(index[d], {{}, -parts[0].begin});
@@ -134,7 +131,7 @@ std::string MoveWriter::ConcatenateValue(const Instruction& instruction, const M
   const std::string result = Declare(instruction.shape().element_type());
   const std::function<void(size_t, size_t)> choose = [&](size_t first, size_t count) {
     if (count > kMostInARow) {
-      OpenBlock(fmt::format("if ({})", below(parts[first + count / 2 - 1])));
+      OpenBlock("if ({})", below(parts[first + count / 2 - 1]));
       choose(first, count / 2);
       CloseBlock();
       OpenBlock("else");
@@ -146,7 +143,7 @@ std::string MoveWriter::ConcatenateValue(const Instruction& instruction, const M
       std::string head = i + 1 < first + count ? fmt::format("if ({})", below(parts[i])) : "";
       if (i > first) head = head.empty() ? "else" : "else " + head;
       OpenBlock(head);
-      Line(fmt::format("{} = {};", result, read(parts[i], false)));
+      Line("{} = {};", result, read(parts[i], false));
       CloseBlock();
     }
   };
@@ -167,7 +164,7 @@ IndexExpression MoveWriter::ClampedStart(const Instruction& indices, const Multi
 
 // A uint: the value of an integer type clamped to [0, most].
 std::string MoveWriter::ClampedText(ElementType type, const std::string& value, int64_t most) {
-  const std::string limit = kernel_.Param(static_cast<uint32_t>(most));
+  const std::string limit = kernel_.Param(most);
   if (BitWidth(type) < 64) {
     if (!IsSigned(type)) return fmt::format("min({}, {})", value, limit);
     if (most > std::numeric_limits<int32_t>::max()) return fmt::format("uint(max({}, 0))", value);

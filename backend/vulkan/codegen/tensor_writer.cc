@@ -212,7 +212,7 @@ void TensorWriter::StoreAt(int k, std::span<const IndexExpression> places, std::
   if (together) return StoreGroup(k, places[0], values);
   for (size_t j = 0; j < values.size(); ++j) {
     const std::string condition = exists ? exists(j) : "";
-    if (!condition.empty()) OpenBlock(fmt::format("if ({})", condition));
+    if (!condition.empty()) OpenBlock("if ({})", condition);
     StoreValue(k, places[j], values[j]);
     if (!condition.empty()) CloseBlock();
   }

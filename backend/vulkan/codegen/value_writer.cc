@@ -159,7 +159,7 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   std::memcpy(&magnitude, bytes, std::min(StorageBytes(type), 8));
   const bool whole_word = type == ElementType::kF32 || type == ElementType::kS32 || type == ElementType::kU32;
   if (kernel_.constants_as_params() && whole_word) {
-    const std::string word = kernel_.Param(static_cast<uint32_t>(magnitude));
+    const std::string word = kernel_.Param(magnitude);
     if (type == ElementType::kU32) return Local("uint", word);
     return Local(CarrierType(type),
                  Expression((type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")", MadeBy::kConstant));

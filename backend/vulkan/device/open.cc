@@ -2,7 +2,6 @@
 
 #include "backend/vulkan/device/probes/matrix_probe.h"
 #include "backend/vulkan/device/probes/probe_text.h"
-#include "backend/vulkan/device/probes/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"

@@ -50,12 +50,10 @@ class Breaker {
         last_of[label] = broken.back().label;
       }
     }
-    for (Block& block : broken) {
-      for (Instruction& instruction : block.body) {
-        VisitOrigins(instruction, [&](uint32_t& from) {
-          if (const auto last = last_of.find(from); last != last_of.end()) from = last->second;
-        });
-      }
+    for (Instruction& instruction : InstructionsOf(broken)) {
+      VisitOrigins(instruction, [&](uint32_t& from) {
+        if (const auto last = last_of.find(from); last != last_of.end()) from = last->second;
+      });
     }
     return broken;
   }

@@ -210,9 +210,7 @@ class FunctionFlattener {
     }
     head.body = std::move(body);
     const auto follow = [&](uint32_t& from) { from = from == merge_label ? head_label : from; };
-    for (Block& block : blocks) {
-      for (Instruction& instruction : block.body) VisitOrigins(instruction, follow);
-    }
+    for (Instruction& instruction : InstructionsOf(blocks)) VisitOrigins(instruction, follow);
     std::vector<size_t> gone{shape.merge};
     if (has_then) gone.push_back(shape.then_side);
     if (has_else) gone.push_back(shape.else_side);

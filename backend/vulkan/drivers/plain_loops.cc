@@ -93,25 +93,18 @@ class FunctionLoops {
   // it.
   void LeaveByThen() {
     std::map<uint32_t, std::pair<Instruction*, int>> comparisons;  // and how often they are read
-    for (Block& block : blocks_) {
-      for (Instruction& instruction : block.body) {
-        if (OppositeOf(instruction.op()) != OpNop)
-          comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
-      }
+    for (Instruction& instruction : InstructionsOf(blocks_)) {
+      if (OppositeOf(instruction.op()) != OpNop) comparisons.emplace(instruction.words[2], std::pair(&instruction, 0));
     }
-    for (Block& block : blocks_) {
-      for (Instruction& instruction : block.body) {
-        const bool known = VisitOperands(instruction, [&](uint32_t& id) {
-          if (const auto it = comparisons.find(id); it != comparisons.end()) ++it->second.second;
-        });
-        if (!known) return;
-      }
+    for (Instruction& instruction : InstructionsOf(blocks_)) {
+      const bool known = VisitOperands(instruction, [&](uint32_t& id) {
+        if (const auto it = comparisons.find(id); it != comparisons.end()) ++it->second.second;
+      });
+      if (!known) return;
     }
     std::set<uint32_t> ends;
-    for (const Block& block : blocks_) {
-      for (const Instruction& each : block.body) {
-        if (each.op() == OpLoopMerge) ends.insert(each.words[1]);
-      }
+    for (const Instruction& each : InstructionsOf(blocks_)) {
+      if (each.op() == OpLoopMerge) ends.insert(each.words[1]);
     }
     for (Block& block : blocks_) {
       if (block.body.size() < 2 || block.body.back().op() != OpBranchConditional) continue;
@@ -150,11 +143,9 @@ class FunctionLoops {
   // The way to a member of a buffer that several ways lead through.
   void FindBuffersOnce() {
     std::map<std::pair<uint32_t, uint32_t>, std::vector<Instruction*>> ways;
-    for (Block& block : blocks_) {
-      for (Instruction& instruction : block.body) {
-        const Words& w = instruction.words;
-        if (instruction.op() == OpAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
-      }
+    for (Instruction& instruction : InstructionsOf(blocks_)) {
+      const Words& w = instruction.words;
+      if (instruction.op() == OpAccessChain && w.size() > 5) ways[{w[3], w[4]}].push_back(&instruction);
     }
     Instructions found;
     for (auto& [member, from] : ways) {

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -15,7 +14,6 @@
 #include "backend/vulkan/codegen/statements/carriers.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
-#include "backend/vulkan/shader/shader_library.h"
 #include "backend/vulkan/spirv/float_modes.h"
 
 namespace VXLA_NAMESPACE::vulkan {

@@ -142,9 +142,7 @@ class Forwarder {
         if (id != stored_to) uses[id] += by;
       });
     };
-    for (Block& block : blocks) {
-      for (Instruction& each : block.body) count(each, 1);
-    }
+    for (Instruction& each : InstructionsOf(blocks)) count(each, 1);
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
       std::vector<bool> unused(block->body.size(), false);
       for (size_t i = block->body.size(); i-- > 0;) {

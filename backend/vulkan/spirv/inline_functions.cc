@@ -56,13 +56,11 @@ class Inliner {
   void Classify(Function& function) const {
     bool initialised = false;
     int returns = 0;
-    for (Block& block : function.blocks) {
-      for (Instruction& instruction : block.body) {
-        const uint32_t op = instruction.op();
-        function.known &= VisitOperands(instruction, [](uint32_t&) {}) && op != OpSwitch;
-        initialised |= op == OpVariable && instruction.words.size() > 4;
-        returns += op == OpReturn || op == OpReturnValue ? 1 : 0;
-      }
+    for (Instruction& instruction : InstructionsOf(function.blocks)) {
+      const uint32_t op = instruction.op();
+      function.known &= VisitOperands(instruction, [](uint32_t&) {}) && op != OpSwitch;
+      initialised |= op == OpVariable && instruction.words.size() > 4;
+      returns += op == OpReturn || op == OpReturnValue ? 1 : 0;
     }
     if (function.blocks.empty() || function.blocks.back().body.empty() || returns != 1) return;
     const uint32_t last = function.blocks.back().body.back().op();
@@ -76,10 +74,8 @@ class Inliner {
     function.done = true;
     if (!function.known || function.blocks.empty()) return;
     std::unordered_set<uint32_t> continues;
-    for (const Block& block : function.blocks) {
-      for (const Instruction& instruction : block.body) {
-        if (instruction.op() == OpLoopMerge) continues.insert(instruction.words[2]);
-      }
+    for (const Instruction& instruction : InstructionsOf(function.blocks)) {
+      if (instruction.op() == OpLoopMerge) continues.insert(instruction.words[2]);
     }
     Caller caller;
     for (Block& block : function.blocks) {
@@ -156,11 +152,9 @@ class Inliner {
       work.pop_back();
       if (at == index_of_.end() || called[at->second]) continue;
       called[at->second] = true;
-      for (const Block& block : functions_[at->second].blocks) {
-        for (const Instruction& instruction : block.body) {
-          if (instruction.op() == OpFunctionCall) work.push_back(instruction.words[3]);
-          if (instruction.op() == kCooperativeMatrixPerElementOp) work.push_back(instruction.words[4]);
-        }
+      for (const Instruction& instruction : InstructionsOf(functions_[at->second].blocks)) {
+        if (instruction.op() == OpFunctionCall) work.push_back(instruction.words[3]);
+        if (instruction.op() == kCooperativeMatrixPerElementOp) work.push_back(instruction.words[4]);
       }
     }
     for (size_t i = 0; i < functions_.size(); ++i) {

@@ -139,28 +139,24 @@ Instruction Renamed(Instruction instruction, const std::unordered_map<uint32_t, 
 
 void ReadAs(const std::unordered_map<uint32_t, uint32_t>& same, std::vector<Block>* blocks) {
   if (same.empty()) return;
-  for (Block& block : *blocks) {
-    for (Instruction& instruction : block.body) {
-      VisitOperands(instruction, [&](uint32_t& id) {
-        for (auto it = same.find(id); it != same.end(); it = same.find(id)) id = it->second;
-      });
-    }
+  for (Instruction& instruction : InstructionsOf(*blocks)) {
+    VisitOperands(instruction, [&](uint32_t& id) {
+      for (auto it = same.find(id); it != same.end(); it = same.find(id)) id = it->second;
+    });
   }
 }
 
 bool FindWholeVariables(std::vector<Block>& blocks, std::unordered_set<uint32_t>* variables) {
   std::unordered_set<uint32_t> others;
-  for (Block& block : blocks) {
-    for (Instruction& instruction : block.body) {
-      const uint32_t op = instruction.op();
-      if (op == OpSwitch) return false;
-      if (op == OpVariable && instruction.words.size() == 4) variables->insert(instruction.words[2]);
-      if (op == OpLoad) continue;
-      if (op == OpStore) {
-        others.insert(instruction.words[2]);
-      } else if (!VisitOperands(instruction, [&](uint32_t& id) { others.insert(id); })) {
-        return false;
-      }
+  for (Instruction& instruction : InstructionsOf(blocks)) {
+    const uint32_t op = instruction.op();
+    if (op == OpSwitch) return false;
+    if (op == OpVariable && instruction.words.size() == 4) variables->insert(instruction.words[2]);
+    if (op == OpLoad) continue;
+    if (op == OpStore) {
+      others.insert(instruction.words[2]);
+    } else if (!VisitOperands(instruction, [&](uint32_t& id) { others.insert(id); })) {
+      return false;
     }
   }
   std::erase_if(*variables, [&](uint32_t id) { return others.contains(id); });

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <ranges>
 #include <spirv/unified1/spirv.hpp>
 #include <vector>
 
@@ -64,6 +65,11 @@ struct Block {
   uint32_t label = 0;
   Instructions body;  // the label left out
 };
+// Of all blocks, one after the other.
+template <typename Blocks>
+auto InstructionsOf(Blocks& blocks) {
+  return std::views::join(std::views::transform(blocks, &Block::body));
+}
 
 // Whether the words begin as a module does, are instructions to the last word, and end with a function. Not more:
 // nothing here checks what the instructions say.

@@ -24,9 +24,7 @@ class Unroller {
     return module_.Run([&](std::vector<Block> blocks, uint32_t) {
       counters_.clear();
       written_ = 0;
-      for (Block& block : blocks) {
-        for (Instruction& each : block.body) Count(each);
-      }
+      for (Instruction& each : InstructionsOf(blocks)) Count(each);
       return FindWholeVariables(blocks, &counters_) ? Expanded(std::move(blocks)) : blocks;
     });
   }

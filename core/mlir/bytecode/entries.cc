@@ -19,6 +19,18 @@ Attribute FloatAttribute(double value) {
   return attribute;
 }
 
+// What VHLO writes as MLIR's own dialect does.
+constexpr std::pair<VhloAttribute, BuiltinAttribute> kSameAttributes[] = {
+    {VhloAttribute::kArray, BuiltinAttribute::kArray},   {VhloAttribute::kDictionary, BuiltinAttribute::kDictionary},
+    {VhloAttribute::kFloat, BuiltinAttribute::kFloat},   {VhloAttribute::kInteger, BuiltinAttribute::kInteger},
+    {VhloAttribute::kString, BuiltinAttribute::kString}, {VhloAttribute::kTensor, BuiltinAttribute::kDenseElements},
+    {VhloAttribute::kType, BuiltinAttribute::kType}};
+constexpr std::pair<VhloType, BuiltinType> kSameTypes[] = {
+    {VhloType::kComplex, BuiltinType::kComplex}, {VhloType::kFunction, BuiltinType::kFunction},
+    {VhloType::kNone, BuiltinType::kNone},       {VhloType::kTensor, BuiltinType::kTensor},
+    {VhloType::kTf32, BuiltinType::kTf32},       {VhloType::kTensorWithEncoding, BuiltinType::kTensorWithEncoding},
+    {VhloType::kTuple, BuiltinType::kTuple},     {VhloType::kUnrankedTensor, BuiltinType::kUnrankedTensor}};
+
 // i1 is packed, eight to a byte with the first one lowest.
 std::vector<std::byte> UnpackBits(std::string_view bytes, int64_t count) {
   std::vector<std::byte> out(static_cast<size_t>(count));
@@ -340,42 +352,24 @@ Status BytecodeEntries::ReadBounds(ByteReader& in, Attribute& out) {
 
 Status BytecodeEntries::DecodeVhloAttribute(ByteReader& in, VhloAttribute kind, Attribute& out) {
   if (const VhloKeywords* const keywords = FindVhloKeywords(kind)) return ReadKeyword(in, *keywords, out);
+  for (const auto& [code, same] : kSameAttributes) {
+    if (code == kind) return DecodeBuiltinAttribute(in, same, out);
+  }
+  const auto mesh = std::ranges::find(kMeshCodes, kind, &MeshCodes::vhlo);
+  if (mesh != std::end(kMeshCodes)) return DecodeMesh(in, mesh->kind, true, out);
   switch (kind) {
-    case VhloAttribute::kArray:
-      return DecodeBuiltinAttribute(in, BuiltinAttribute::kArray, out);
     case VhloAttribute::kBool: {
       VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Index("a truth value", 2));
       out.kind = Attribute::Kind::kBool;
       out.integer = static_cast<int64_t>(value);
       return OkStatus();
     }
-    case VhloAttribute::kDictionary:
-      return DecodeBuiltinAttribute(in, BuiltinAttribute::kDictionary, out);
-    case VhloAttribute::kFloat:
-    case VhloAttribute::kInteger:
-      return ReadNumber(in, out);
     case VhloAttribute::kOutputOperandAlias:
       return ReadAlias(in, out);
-    case VhloAttribute::kString:
-      return DecodeBuiltinAttribute(in, BuiltinAttribute::kString, out);
-    case VhloAttribute::kTensor:
-      return DecodeBuiltinAttribute(in, BuiltinAttribute::kDenseElements, out);
-    case VhloAttribute::kType:
-      return DecodeBuiltinAttribute(in, BuiltinAttribute::kType, out);
     case VhloAttribute::kTypeExtensions:
       return ReadBounds(in, out);
     case VhloAttribute::kResultAccuracy:
       return ReadAccuracy(in, out);
-    case VhloAttribute::kSubAxisInfo:
-      return DecodeMesh(in, MeshPartKind::kSubAxis, true, out);
-    case VhloAttribute::kAxisRef:
-      return DecodeMesh(in, MeshPartKind::kAxisRef, true, out);
-    case VhloAttribute::kReplicaGroupMeshAxes:
-      return DecodeMesh(in, MeshPartKind::kGroups, true, out);
-    case VhloAttribute::kMeshAxis:
-      return DecodeMesh(in, MeshPartKind::kAxis, true, out);
-    case VhloAttribute::kMesh:
-      return DecodeMesh(in, MeshPartKind::kMesh, true, out);
     default:
       return in.Error("VHLO attribute {} is not known (the newest version known is {})", static_cast<uint64_t>(kind),
                       kNewestVhlo.ToString());
@@ -570,35 +564,19 @@ Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out)
     out.index = kind == VhloType::kIndex;
     return OkStatus();
   }
+  for (const auto& [code, same] : kSameTypes) {
+    if (code == kind) return DecodeBuiltinType(in, same, out);
+  }
   switch (kind) {
-    case VhloType::kComplex:
-      return DecodeBuiltinType(in, BuiltinType::kComplex, out);
-    case VhloType::kFunction:
-      return DecodeBuiltinType(in, BuiltinType::kFunction, out);
-    case VhloType::kTensor:
-    case VhloType::kTensorWithEncoding:
-      return ReadTensorType(in, kind == VhloType::kTensorWithEncoding, out);
     case VhloType::kToken:
       out = Type(Type::Kind::kShape, Shape::Token());
       return OkStatus();
-    case VhloType::kTuple:
-      return ReadTuple(in, out);
     case VhloType::kQuantized:
     case VhloType::kQuantizedPerAxis:
       return ReadQuantized(in, kind == VhloType::kQuantizedPerAxis, out);
-    case VhloType::kUnrankedTensor:
-      return DecodeBuiltinType(in, BuiltinType::kUnrankedTensor, out);
-    case VhloType::kNone:
-      return OkStatus();
     case VhloType::kWitness:
       out = Type(Type::Kind::kOther, "!shape.witness");
       return OkStatus();
-    case VhloType::kTf32:
-      return DecodeBuiltinType(in, BuiltinType::kTf32, out);
-    case VhloType::kF6E2M3FN:
-      return DecodeBuiltinType(in, BuiltinType::kF6E2M3FN, out);
-    case VhloType::kF6E3M2FN:
-      return DecodeBuiltinType(in, BuiltinType::kF6E3M2FN, out);
     case VhloType::kBuffer:
       VXLA_RETURN_IF_ERROR(ReadTensorType(in, /*with_encoding=*/false, out));
       out.buffer = out.kind == Type::Kind::kShape && out.quantization == nullptr && !out.shape.IsDynamic();

@@ -66,6 +66,17 @@ class BytecodeEntries {
   AttributeForm ReadDotAlgorithm;
   // mesh_entries.cc
   enum class MeshPartKind : uint8_t { kSubAxis, kAxisRef, kGroups, kAxis, kMesh, kSdyMesh };
+  struct MeshCodes {
+    MeshPartKind kind;
+    StablehloAttribute stablehlo;
+    VhloAttribute vhlo;
+  };
+  static constexpr MeshCodes kMeshCodes[] = {
+      {MeshPartKind::kSubAxis, StablehloAttribute::kSubAxisInfo, VhloAttribute::kSubAxisInfo},
+      {MeshPartKind::kAxisRef, StablehloAttribute::kAxisRef, VhloAttribute::kAxisRef},
+      {MeshPartKind::kGroups, StablehloAttribute::kReplicaGroupMeshAxes, VhloAttribute::kReplicaGroupMeshAxes},
+      {MeshPartKind::kAxis, StablehloAttribute::kMeshAxis, VhloAttribute::kMeshAxis},
+      {MeshPartKind::kMesh, StablehloAttribute::kMesh, VhloAttribute::kMesh}};
   Status DecodeMesh(ByteReader& in, MeshPartKind kind, bool vhlo, Attribute& out);
   Status DecodeSdyAttribute(ByteReader& in, SdyAttribute kind, Attribute& out);
   Result<std::string> ReadMeshName(ByteReader& in, bool vhlo);

@@ -300,7 +300,7 @@ Status BytecodeReader::ReadProperties(ByteReader& in, const VhloOperation* form,
     }
     return OkStatus();
   }
-  if (const std::optional<std::string_view> names = StablehloProperties(operation.name))
+  if (const std::optional<std::string> names = StablehloProperties(operation.name))
     return ReadNativeProperties(in, *names, operation);
   const std::string_view dialect = std::string_view(operation.name).substr(0, operation.name.find('.'));
   constexpr std::string_view kSkipped[] = {"sdy", "mhlo"};

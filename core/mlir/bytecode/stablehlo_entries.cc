@@ -82,6 +82,8 @@ Status BytecodeEntries::DecodeStablehloAttribute(ByteReader& in, StablehloAttrib
     out.text = row->name;
     return ReadParts(in, row->parts, out);
   }
+  const auto mesh = std::ranges::find(kMeshCodes, kind, &MeshCodes::stablehlo);
+  if (mesh != std::end(kMeshCodes)) return DecodeMesh(in, mesh->kind, false, out);
   switch (kind) {
     case StablehloAttribute::kTypeExtensions:
       return ReadBounds(in, out);
@@ -91,16 +93,6 @@ Status BytecodeEntries::DecodeStablehloAttribute(ByteReader& in, StablehloAttrib
       return ReadDotAlgorithm(in, out);
     case StablehloAttribute::kResultAccuracy:
       return ReadAccuracy(in, out);
-    case StablehloAttribute::kReplicaGroupMeshAxes:
-      return DecodeMesh(in, MeshPartKind::kGroups, false, out);
-    case StablehloAttribute::kSubAxisInfo:
-      return DecodeMesh(in, MeshPartKind::kSubAxis, false, out);
-    case StablehloAttribute::kAxisRef:
-      return DecodeMesh(in, MeshPartKind::kAxisRef, false, out);
-    case StablehloAttribute::kMeshAxis:
-      return DecodeMesh(in, MeshPartKind::kAxis, false, out);
-    case StablehloAttribute::kMesh:
-      return DecodeMesh(in, MeshPartKind::kMesh, false, out);
     default:
       out.kind = Attribute::Kind::kRaw;
       out.text = fmt::format("StableHLO attribute {}", static_cast<uint64_t>(kind));

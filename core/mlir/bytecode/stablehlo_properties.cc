@@ -1,18 +1,16 @@
 #include "core/mlir/bytecode/stablehlo_properties.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
+
+#include "core/mlir/bytecode/vhlo.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-// Operations whose only property is how accurate they are.
-constexpr std::string_view kAccurateOperations[] = {
-    "stablehlo.cbrt", "stablehlo.cosine", "stablehlo.exponential",  "stablehlo.exponential_minus_one",
-    "stablehlo.log",  "stablehlo.sine",   "stablehlo.log_plus_one", "stablehlo.logistic",
-    "stablehlo.tan",  "stablehlo.rsqrt",  "stablehlo.sqrt",         "stablehlo.tanh"};
-
-// Of arith. All others have none.
+// Of arith.
 constexpr std::string_view kFastMath[] = {"addf",    "divf", "extf", "maximumf", "maxnumf", "minimumf",
                                           "minnumf", "mulf", "negf", "remf",     "subf",    "truncf"};
 constexpr std::string_view kExact[] = {"divsi", "divui", "shrsi", "shrui"};
@@ -22,6 +20,7 @@ constexpr std::string_view kOverflow[] = {"addi", "muli", "shli", "subi", "trunc
 struct OperationProperties {
   std::string_view operation, properties;
 };
+// Where VHLO has other names, or none.
 constexpr OperationProperties kProperties[] = {
     {"arith.cmpf", "fastmath? predicate"},
     {"arith.cmpi", "predicate"},
@@ -43,63 +42,26 @@ constexpr OperationProperties kProperties[] = {
     {"stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_to_all", "channel_handle? concat_dimension replica_groups split_count split_dimension"},
-    {"stablehlo.batch_norm_grad", "epsilon feature_index"},
-    {"stablehlo.batch_norm_inference", "epsilon feature_index"},
-    {"stablehlo.batch_norm_training", "epsilon feature_index"},
-    {"stablehlo.broadcast", "broadcast_sizes"},
-    {"stablehlo.broadcast_in_dim", "broadcast_dimensions"},
-    {"stablehlo.cholesky", "lower?"},
     {"stablehlo.collective_broadcast", "channel_handle? replica_groups"},
     {"stablehlo.collective_permute", "channel_handle? source_target_pairs"},
-    {"stablehlo.compare", "compare_type? comparison_direction"},
-    {"stablehlo.composite", "composite_attributes? decomposition name version?"},
-    {"stablehlo.concatenate", "dimension"},
-    {"stablehlo.constant", "value"},
     {"stablehlo.convolution",
      "batch_group_count dimension_numbers feature_group_count lhs_dilation? padding? precision_config? rhs_dilation? "
      "window_reversal? window_strides?"},
-    {"stablehlo.cross-replica-sum", "replica_groups"},
     {"stablehlo.custom_call",
      "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? "
      "output_operand_aliases? result_layouts?"},
-    {"stablehlo.dot", "precision_config?"},
     {"stablehlo.dot_general", "algorithm? dot_dimension_numbers precision_config?"},
-    {"stablehlo.dynamic_broadcast_in_dim",
-     "broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?"},
     {"stablehlo.dynamic_conv",
      "batch_group_count dimension_numbers feature_group_count lhs_dilation? precision_config? rhs_dilation? "
      "window_reversal? window_strides?"},
     {"stablehlo.dynamic_gather", "dimension_numbers indices_are_sorted?"},
-    {"stablehlo.dynamic_iota", "iota_dimension"},
-    {"stablehlo.dynamic_slice", "slice_sizes"},
-    {"stablehlo.einsum", "einsum_config"},
-    {"stablehlo.fft", "fft_length fft_type"},
     {"stablehlo.gather", "dimension_numbers indices_are_sorted? slice_sizes"},
-    {"stablehlo.get_dimension_size", "dimension"},
-    {"stablehlo.get_tuple_element", "index"},
-    {"stablehlo.infeed", "infeed_config? layout?"},
-    {"stablehlo.iota", "iota_dimension"},
-    {"stablehlo.map", "dimensions"},
-    {"stablehlo.outfeed", "outfeed_config?"},
-    {"stablehlo.pad", "edge_padding_high edge_padding_low interior_padding"},
     {"stablehlo.recv", "channel_handle is_host_transfer? source_target_pairs?"},
-    {"stablehlo.reduce", "dimensions"},
-    {"stablehlo.reduce_precision", "exponent_bits mantissa_bits"},
     {"stablehlo.reduce_scatter", "channel_handle? replica_groups scatter_dimension use_global_device_ids?"},
-    {"stablehlo.reduce_window", "base_dilations? padding? window_dilations? window_dimensions window_strides?"},
-    {"stablehlo.reverse", "dimensions"},
-    {"stablehlo.rng", "rng_distribution"},
-    {"stablehlo.rng_bit_generator", "rng_algorithm"},
     {"stablehlo.scatter", "indices_are_sorted? scatter_dimension_numbers unique_indices?"},
     {"stablehlo.select_and_scatter", "padding? window_dimensions? window_strides?"},
     {"stablehlo.send", "channel_handle is_host_transfer? source_target_pairs?"},
-    {"stablehlo.set_dimension_size", "dimension"},
-    {"stablehlo.slice", "limit_indices start_indices strides"},
-    {"stablehlo.sort", "dimension? is_stable?"},
     {"stablehlo.torch_index_select", "batch_dims dim"},
-    {"stablehlo.transpose", "permutation"},
-    {"stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"},
-    {"stablehlo.unary_einsum", "einsum_config"},
     {"tensor.collapse_shape", "reassociation"},
     {"tensor.concat", "dim"},
     {"tensor.expand_shape", "reassociation static_output_shape"},
@@ -111,12 +73,25 @@ constexpr OperationProperties kProperties[] = {
     {"tensor.scatter", "scatter_dims unique?"},
 };
 
+// Of an operation of StableHLO that is not among these.
+std::optional<std::string> PropertiesInVhlo(std::string_view name) {
+  std::optional<VhloVersion> since;
+  const VhloOperation* const form = FindVhloOperation(name, kNewestVhlo, &since);
+  std::string names;
+  for (std::string_view rest = form == nullptr ? "" : form->properties; !rest.empty();) {
+    const VhloProperty property = NextVhloProperty(rest);
+    if (property.name == "channel_id") return std::nullopt;  // stands in a channel_handle
+    names += fmt::format("{}{}{}", names.empty() ? "" : " ", property.name, property.optional ? "?" : "");
+  }
+  return names.empty() ? std::nullopt : std::optional(std::move(names));
+}
+
 }  // namespace
 
-std::optional<std::string_view> StablehloProperties(std::string_view operation) {
-  if (std::ranges::find(kAccurateOperations, operation) != std::end(kAccurateOperations)) return "result_accuracy?";
+std::optional<std::string> StablehloProperties(std::string_view operation) {
   const auto row = std::ranges::find(kProperties, operation, &OperationProperties::operation);
-  if (row != std::end(kProperties)) return row->properties;
+  if (row != std::end(kProperties)) return std::string(row->properties);
+  if (operation.starts_with("stablehlo.")) return PropertiesInVhlo(operation.substr(10));
   if (operation.starts_with("chlo.broadcast_")) return "broadcast_dimensions?";
   if (operation.starts_with("arith.")) {
     const std::string_view name = operation.substr(6);

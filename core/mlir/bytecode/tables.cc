@@ -325,7 +325,7 @@ uint64_t BytecodeTables::BuiltinInteger(int64_t value, ElementType type) {
   return Attribute_(kBuiltinDialect, std::move(body));
 }
 
-uint64_t BytecodeTables::BuiltinDictionary(std::vector<std::pair<std::string, uint64_t>> entries) {
+uint64_t BytecodeTables::BuiltinDictionary(NamedNumbers entries) {
   std::ranges::sort(entries);
   std::string body = Code(BuiltinAttribute::kDictionary, entries.size());
   for (const auto& [name, value] : entries) {

@@ -31,6 +31,9 @@ class Numbering {
 inline constexpr char kBuiltinDialect = 0, kVhloDialect = 1;
 inline constexpr std::string_view kBytecodeDialects[] = {"builtin", "vhlo"};
 
+// Attributes by name: their numbers.
+using NamedNumbers = std::vector<std::pair<std::string, uint64_t>>;
+
 class BytecodeTables {
  public:
   explicit BytecodeTables(VhloVersion target) : target_(target) {}
@@ -55,7 +58,7 @@ class BytecodeTables {
 
   uint64_t UnknownLocation();
   // Of names, which are sorted, and numbers of attributes.
-  uint64_t BuiltinDictionary(std::vector<std::pair<std::string, uint64_t>> entries);
+  uint64_t BuiltinDictionary(NamedNumbers entries);
   uint64_t BuiltinString(std::string_view text);
   uint64_t BuiltinInteger(int64_t value, ElementType type);
 

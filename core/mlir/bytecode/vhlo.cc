@@ -163,14 +163,14 @@ constexpr std::string_view kDistributions[] = {"", "UNIFORM", "NORMAL"};
 constexpr std::string_view kTransposes[] = {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 constexpr std::string_view kAccuracyModes[] = {"DEFAULT", "HIGHEST", "TOLERANCE"};
 constexpr VhloKeywords kKeywords[] = {
-    {VhloAttribute::kComparisonDirection, "dir", kDirectionWords},
-    {VhloAttribute::kComparisonType, "cmp", kCompareTypeWords},
+    {VhloAttribute::kComparisonDirection, "dir", kDirectionWords, "comparison_direction"},
+    {VhloAttribute::kComparisonType, "cmp", kCompareTypeWords, "comparison_type"},
     {VhloAttribute::kApiVersion, "api", kApiVersions},
-    {VhloAttribute::kFftType, "fft", kFftWords},
-    {VhloAttribute::kPrecision, "P", kPrecisionWords},
-    {VhloAttribute::kRngAlgorithm, "alg", kAlgorithmWords},
-    {VhloAttribute::kRngDistribution, "dist", kDistributions},
-    {VhloAttribute::kTranspose, "tr", kTransposes},
+    {VhloAttribute::kFftType, "fft", kFftWords, "fft_type"},
+    {VhloAttribute::kPrecision, "P", kPrecisionWords, "precision"},
+    {VhloAttribute::kRngAlgorithm, "alg", kAlgorithmWords, "rng_algorithm"},
+    {VhloAttribute::kRngDistribution, "dist", kDistributions, "rng_distribution"},
+    {VhloAttribute::kTranspose, "tr", kTransposes, "transpose"},
     {VhloAttribute::kResultAccuracyMode, "mode", kAccuracyModes},
 };
 

@@ -55,6 +55,7 @@ struct VhloKeywords {
   VhloAttribute code;
   std::string_view kind;
   std::span<const std::string_view> words;
+  std::string_view stablehlo = {};  // what StableHLO calls the kind, where its keywords have one
 };
 const VhloKeywords* FindVhloKeywords(VhloAttribute code);
 const VhloKeywords* FindVhloKeywords(std::string_view kind);

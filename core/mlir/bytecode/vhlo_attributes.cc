@@ -78,10 +78,8 @@ namespace {
 
 // CHLO's operations under the names that XLA has for them as custom calls.
 void ToCustomCall(Operation& operation) {
-  constexpr std::string_view kKnown[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
-                                         "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan",  "top_k"};
   const std::string name = operation.name.substr(operation.name.find('.') + 1);
-  if (!operation.name.starts_with("chlo.") || std::ranges::find(kKnown, name) == std::end(kKnown)) return;
+  if (!operation.name.starts_with("chlo.") || (name != "top_k" && !ParseChlo(name))) return;
   Attribute given(Attribute::Kind::kDictionary);
   given.entries = std::move(operation.attributes);
   if (name == "top_k") {
@@ -98,21 +96,13 @@ void ToCustomCall(Operation& operation) {
 Status SpreadConvolution(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const ConvolutionDimensions n, ConvolutionDimensionsOf(operation));
   Taken(operation, "dimension_numbers");
-  const auto number = [&](std::string_view name, int64_t value) {
-    SetAttribute(operation.attributes, std::string(name), IntegerAttribute(value));
-  };
-  const auto list = [&](std::string_view name, const IntList& values) {
-    SetAttribute(operation.attributes, std::string(name), IntListAttribute(values));
-  };
-  number("input_batch_dimension", n.input_batch);
-  number("input_feature_dimension", n.input_feature);
-  list("input_spatial_dimensions", n.input_spatial);
-  number("kernel_input_feature_dimension", n.kernel_input_feature);
-  number("kernel_output_feature_dimension", n.kernel_output_feature);
-  list("kernel_spatial_dimensions", n.kernel_spatial);
-  number("output_batch_dimension", n.output_batch);
-  number("output_feature_dimension", n.output_feature);
-  list("output_spatial_dimensions", n.output_spatial);
+  VisitParts(n, [&](std::string_view name, const auto& part) {
+    if constexpr (std::is_same_v<decltype(part), const IntList&>) {
+      SetAttribute(operation.attributes, std::string(name), IntListAttribute(part));
+    } else {
+      SetAttribute(operation.attributes, std::string(name), IntegerAttribute(part));
+    }
+  });
   return OkStatus();
 }
 

@@ -40,7 +40,7 @@ class BytecodeWriter {
   // The form of the operation in the target, after its attributes are those of VHLO.
   Result<const VhloOperation*> FormOf(const Operation& operation, std::string_view name) const;
   // Takes what the form states off the operation's attributes.
-  Result<std::vector<std::pair<std::string, uint64_t>>> TakeProperties(Operation& operation, const VhloOperation& form);
+  Result<NamedNumbers> TakeProperties(Operation& operation, const VhloOperation& form);
   Result<uint64_t> PropertyNumber(const Operation& operation, const VhloProperty& property);
   Result<uint64_t> ListNumber(const Operation& operation, const VhloProperty& property, const Attribute* value,
                               size_t spatial);
@@ -48,8 +48,8 @@ class BytecodeWriter {
                              const Attribute* value);
   Result<uint64_t> AccuracyOf(const Attribute* value);
   Result<uint64_t> ElementsOf(const Operation& operation, const VhloProperty& property, const Attribute& list);
-  void AppendAttributes(std::string& out, uint8_t& mask, std::vector<std::pair<std::string, uint64_t>> properties,
-                        std::vector<std::pair<std::string, uint64_t>> others, bool has_properties);
+  void AppendAttributes(std::string& out, uint8_t& mask, NamedNumbers properties, NamedNumbers others,
+                        bool has_properties);
   void AppendSections(std::string& out, const std::string& ir);
   uint64_t Name(char dialect, std::string_view name) { return names_.NumberOf(dialect + std::string(name)); }
 
@@ -101,7 +101,7 @@ Result<std::string> BytecodeWriter::Write() {
 
 Status BytecodeWriter::WriteModule(std::string& out) {
   const Operation& module = program_.module;
-  std::vector<std::pair<std::string, uint64_t>> entries, name;
+  NamedNumbers entries, name;
   for (const NamedAttribute& entry : module.attributes) {
     const Attribute& value = entry.value;
     if (entry.name == "sym_name") {
@@ -188,9 +188,9 @@ Status BytecodeWriter::WriteOperation(std::string& out, Operation operation) {
   VXLA_RETURN_IF_ERROR(ToVhlo(operation, program_));
   const std::string_view name = VhloName(operation.name);
   VXLA_ASSIGN_OR_RETURN(const VhloOperation* const form, FormOf(operation, name));
-  Result<std::vector<std::pair<std::string, uint64_t>>> properties = TakeProperties(operation, *form);
+  Result<NamedNumbers> properties = TakeProperties(operation, *form);
   if (!properties.ok()) return properties.status();
-  std::vector<std::pair<std::string, uint64_t>> others;
+  NamedNumbers others;
   for (const NamedAttribute& entry : operation.attributes) {
     // Beside those of the operation stand attributes with a dialect's name, and what is told to a custom call.
     const bool stays = operation.name.ends_with("custom_call") || entry.name.find('.') != std::string::npos;
@@ -250,9 +250,8 @@ Result<const VhloOperation*> BytecodeWriter::FormOf(const Operation& operation, 
 }
 
 // Before version 5 all attributes are in one dictionary.
-void BytecodeWriter::AppendAttributes(std::string& out, uint8_t& mask,
-                                      std::vector<std::pair<std::string, uint64_t>> properties,
-                                      std::vector<std::pair<std::string, uint64_t>> others, bool has_properties) {
+void BytecodeWriter::AppendAttributes(std::string& out, uint8_t& mask, NamedNumbers properties, NamedNumbers others,
+                                      bool has_properties) {
   const bool apart = version_ >= 5;
   if (!apart) others.insert(others.end(), properties.begin(), properties.end());
   if (!others.empty()) {
@@ -268,9 +267,8 @@ void BytecodeWriter::AppendAttributes(std::string& out, uint8_t& mask,
 
 // ---- properties
 
-Result<std::vector<std::pair<std::string, uint64_t>>> BytecodeWriter::TakeProperties(Operation& operation,
-                                                                                     const VhloOperation& form) {
-  std::vector<std::pair<std::string, uint64_t>> properties;
+Result<NamedNumbers> BytecodeWriter::TakeProperties(Operation& operation, const VhloOperation& form) {
+  NamedNumbers properties;
   for (std::string_view rest = form.properties; !rest.empty();) {
     const VhloProperty property = NextVhloProperty(rest);
     const Result<uint64_t> number = PropertyNumber(operation, property);

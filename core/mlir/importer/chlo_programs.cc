@@ -4,13 +4,12 @@
 #include <limits>
 #include <numeric>
 
+#include "core/builder/broadcast.h"
 #include "core/builder/math.h"
 #include "core/mlir/importer/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
-
-using BinaryFunction = XlaOp (*)(XlaOp, XlaOp, const IntList&);
 
 XlaOp Constant(XlaOp like, double value) { return ScalarLike(like, value); }
 
@@ -138,38 +137,11 @@ XlaOp Is(std::string_view name, XlaOp x) {
   return name == "is_inf" ? IsInf(x) : name == "is_pos_inf" ? IsPosInf(x) : IsNegInf(x);
 }
 
-BinaryFunction BroadcastingFunction(std::string_view name) {
-  constexpr std::pair<std::string_view, BinaryFunction> kFunctions[] = {
-      {"broadcast_add", Add},
-      {"broadcast_and", And},
-      {"broadcast_atan2", Atan2},
-      {"broadcast_complex", Complex},
-      {"broadcast_divide", Div},
-      {"broadcast_maximum", Max},
-      {"broadcast_minimum", Min},
-      {"broadcast_multiply", Mul},
-      {"broadcast_or", Or},
-      {"broadcast_power", Pow},
-      {"broadcast_remainder", Rem},
-      {"broadcast_shift_left", ShiftLeft},
-      {"broadcast_shift_right_arithmetic", ShiftRightArithmetic},
-      {"broadcast_shift_right_logical", ShiftRightLogical},
-      {"broadcast_subtract", Sub},
-      {"broadcast_xor", Xor},
-  };
-  for (const auto& [text, function] : kFunctions) {
-    if (text == name) return function;
-  }
-  return nullptr;
-}
-
 // Without broadcast_dimensions, the operand of lower rank stands to the right.
-IntList BroadcastDimensions(const ProgramOperation& operation) {
-  if (operation.has_broadcast_dimensions) return operation.broadcast_dimensions;
-  const int a = operation.operands[0].rank(), b = operation.operands[1].rank();
+IntList BroadcastDimensions(const ChloOperation& operation, int a, int b) {
+  if (operation.broadcast_dimensions) return *operation.broadcast_dimensions;
   IntList dimensions;
-  if (a == b) return dimensions;
-  for (int i = std::abs(a - b); i < std::max(a, b); ++i) dimensions.push_back(i);
+  for (int i = std::abs(a - b); a != b && i < std::max(a, b); ++i) dimensions.push_back(i);
   return dimensions;
 }
 
@@ -209,7 +181,9 @@ XlaOp AsinAcosKernel(XlaOp z) {
   return Complex(Select(Eq(x, ZerosLike(x)), at_zero, root), Abs(Imag(asin)));
 }
 
-XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
+}  // namespace
+
+XlaOp Compose(const ChloOperation& operation, const std::vector<XlaOp>& x) {
   const std::string_view name = operation.name;
   if (x.size() == 1) {
     const ElementType type = x[0].shape().element_type();
@@ -231,44 +205,25 @@ XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
   if (name == "zeta") return back(HurwitzZeta(wide(x[0]), wide(x[1])));
   if (name == "polygamma") return back(PolygammaProgram(wide(x[0]), wide(x[1])));
   if (name == "next_after") return NextAfter(x[0], x[1]);
-  const IntList dimensions = BroadcastDimensions(operation);
-  if (name == "broadcast_compare") return Compare(x[0], x[1], operation.direction, dimensions, operation.compare_type);
+  const IntList dimensions = BroadcastDimensions(operation, x[0].shape().rank(), x[1].shape().rank());
+  if (name == "broadcast_compare")
+    return Compare(x[0], x[1], operation.compare.direction, dimensions, operation.compare.type);
   if (name == "broadcast_zeta" || name == "broadcast_polygamma" || name == "broadcast_next_after") {
     const XlaOp a = Spread(x[0], x[1], dimensions), b = Spread(x[1], x[0], dimensions);
-    ProgramOperation inner;
-    inner.name = name.substr(name.find('_') + 1);
-    return Compose(inner, {a, b});
+    return Compose({name.substr(name.find('_') + 1)}, {a, b});
   }
-  const BinaryFunction function = BroadcastingFunction(name);
-  return function == nullptr ? XlaOp() : function(x[0], x[1], dimensions);
+  const std::string_view stem = name.starts_with("broadcast_") ? name.substr(10) : "";
+  const std::optional<Opcode> opcode = ParseOpcode(stem, &OpcodeFacts::stablehlo_text);
+  if (!opcode || !IsElementwise(*opcode) || FactsOf(*opcode).operand_count != 2) return {};
+  return EmitBinary(*opcode, x[0], x[1], dimensions);
 }
 
-// a `direction` b of complex numbers: by the real parts, where these are equal by the imaginary ones.
 XlaOp ComplexOrder(XlaOp a, XlaOp b, ComparisonDirection direction) {
   const XlaOp a_real = Real(a), b_real = Real(b);
   const ComparisonDirection strict = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt
                                          ? ComparisonDirection::kGt
                                          : ComparisonDirection::kLt;
   return Select(Eq(a_real, b_real), Compare(Imag(a), Imag(b), direction), Compare(a_real, b_real, strict));
-}
-
-}  // namespace
-
-Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation) {
-  XlaBuilder builder("chlo_" + std::string(operation.name));
-  std::vector<XlaOp> parameters;
-  for (const Shape& shape : operation.operands)
-    parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), shape));
-  const XlaOp root = Compose(operation, parameters);
-  if (root.builder() == nullptr) return std::optional<XlaComputation>();
-  VXLA_ASSIGN_OR_RETURN(XlaComputation program, builder.Build(root));
-  return std::optional<XlaComputation>(std::move(program));
-}
-
-Result<XlaComputation> ComplexOrderProgram(const Shape& shape, ComparisonDirection direction) {
-  XlaBuilder builder("complex_order");
-  const XlaOp a = Parameter(&builder, 0, shape), b = Parameter(&builder, 1, shape);
-  return builder.Build(ComplexOrder(a, b, direction));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

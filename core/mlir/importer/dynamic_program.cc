@@ -53,7 +53,7 @@ Result<std::unique_ptr<Module>> MakeDynamicProgram(Program parsed, std::string_v
   auto module = std::make_unique<Module>("");
   VXLA_RETURN_IF_ERROR(SetModuleAttributes(program, *module));
   Computation* const computation = module->AddComputation(SymbolOf(*entry));
-  std::vector<Instruction*> operands;
+  Instructions operands;
   for (const Type& parameter : type->type.inputs) {
     const auto number = static_cast<int64_t>(operands.size());
     operands.push_back(computation->Add(Opcode::kParameter, parameter.shape, {}, ParameterAttributes{number}));

@@ -55,25 +55,9 @@ Shape WithElement(Shape shape, ElementType type) {
   return shape;
 }
 
-Status ImportArithConstant(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
-  if (value->kind == Attribute::Kind::kElements) return ImportConstant(frame, operation);
-  const bool number = value->kind == Attribute::Kind::kBool || value->kind == Attribute::Kind::kInteger ||
-                      value->kind == Attribute::Kind::kFloat;
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  if (!number) return operation.NotSupported("the value {} is no number", PrintAttribute(*value));
-  const ElementType type = frame.importer.program().ShapeOf(operation.results[0]).element_type();
-  if (IsComplex(type) || IsFloating(type) != (value->kind == Attribute::Kind::kFloat))
-    return operation.Error("{} is no {}", PrintAttribute(*value),
-                           PrintType(frame.importer.program().values[operation.results[0]].type));
-  Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
-                                                           : Literal::ScalarInt(type, value->integer);
-  return BindValues(frame, operation, {frame.Constant(std::move(literal))});
-}
-
 // Predicates that hold for NaN, and those about NaN.
 Status ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
-                       const std::vector<Instruction*>& operands) {
+                       const Instructions& operands) {
   const Shape truth = WithElement(operands[0]->shape(), ElementType::kPred);
   if (predicate == "true" || predicate == "false")
     return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
@@ -93,7 +77,7 @@ Status ImportUnordered(Frame& frame, const Operation& operation, std::string_vie
   return BindLanes(frame, operation, frame.Or(result, none));
 }
 
-Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportArithCompare(Frame& frame, const Operation& operation, Instructions operands) {
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
   const bool floats = operation.name == "arith.cmpf";
   const std::span<const std::string_view> numbers =
@@ -131,7 +115,7 @@ Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<
 }
 
 // Divisions that round to minus or plus infinity; the larger and smaller of what is no NaN.
-Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportArithRounded(Frame& frame, const Operation& operation, Instructions operands) {
   const std::string_view name = std::string_view(operation.name).substr(6);
   const ElementType type = operands[0]->shape().element_type();
   if (name.ends_with("numf")) {
@@ -207,11 +191,23 @@ Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruct
   return AddInferred(frame, operation, Opcode::kCompare, {a, b}, attributes);
 }
 
-Status ImportArith(Frame& frame, const Operation& operation) {
+Status ImportArithConstant(Frame& frame, const Operation& operation, Instructions& operands) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
+  if (value->kind == Attribute::Kind::kElements) return ImportConstant(frame, operation, operands);
+  const bool number = value->kind == Attribute::Kind::kBool || value->kind == Attribute::Kind::kInteger ||
+                      value->kind == Attribute::Kind::kFloat;
+  if (!number) return operation.NotSupported("the value {} is no number", PrintAttribute(*value));
+  const ElementType type = frame.importer.program().ShapeOf(operation.results[0]).element_type();
+  if (IsComplex(type) || IsFloating(type) != (value->kind == Attribute::Kind::kFloat))
+    return operation.Error("{} is no {}", PrintAttribute(*value),
+                           PrintType(frame.importer.program().values[operation.results[0]].type));
+  Literal literal = value->kind == Attribute::Kind::kFloat ? Literal::Scalar(type, value->real)
+                                                           : Literal::ScalarInt(type, value->integer);
+  return BindValues(frame, operation, {frame.Constant(std::move(literal))});
+}
+
+Status ImportArith(Frame& frame, const Operation& operation, Instructions& operands) {
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
-  if (name == "constant") return ImportArithConstant(frame, operation);
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   Align(frame, operation, operands);
   if (operands.empty()) return operation.Error("no operands");
   if (name.starts_with("cmp")) return ImportArithCompare(frame, operation, operands);
@@ -236,10 +232,8 @@ Status ImportArith(Frame& frame, const Operation& operation) {
   return BindLanes(frame, operation, Bits(frame, result, type));
 }
 
-Status ImportShapeDialect(Frame& frame, const Operation& operation) {
+Status ImportShapeDialect(Frame& frame, const Operation& operation, Instructions& operands) {
   const std::string_view name = std::string_view(operation.name).substr(6);
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   IntList sizes;
   if (name == "const_shape") {
     VXLA_ASSIGN_OR_RETURN(sizes, operation.Ints("shape"));
@@ -252,7 +246,7 @@ Status ImportShapeDialect(Frame& frame, const Operation& operation) {
   }
   if (name == "size_to_index" || name == "index_to_size" || name == "value_as_shape")
     return BindValues(frame, operation, {operands[0]});
-  if (name == "dim") return ImportDim(frame, operation);
+  if (name == "dim") return ImportDim(frame, operation, operands);
   if (name != "num_elements" && name != "get_extent" && name != "rank") return operation.NotSupported("not supported");
   VXLA_ASSIGN_OR_RETURN(sizes, ConstantInts(frame, operation, 0));
   if (name == "rank") return BindValues(frame, operation, {IndexConstant(frame, {std::ssize(sizes)}, true)});

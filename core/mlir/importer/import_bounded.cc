@@ -11,8 +11,8 @@ namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 // Three lists, of which the first is operand `first`, have a number for each dimension.
-Status ExpectNumbers(const Operation& operation, const Shape& from, const Shape& stated,
-                     const std::vector<Instruction*>& operands, size_t first) {
+Status ExpectNumbers(const Operation& operation, const Shape& from, const Shape& stated, const Instructions& operands,
+                     size_t first) {
   if (!from.IsArray() || from.rank() != stated.rank())
     return operation.Error("{} cannot become {}", PrintType(from), PrintType(stated));
   for (size_t i = first; i < first + 3; ++i) {
@@ -66,7 +66,7 @@ Result<Instruction*> PadAlong(Frame& frame, const Operation& operation, Instruct
   return AddInferred(frame, operation, Opcode::kSelect, {mask, taken, pads});
 }
 
-Padding PaddingAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t dimension) {
+Padding PaddingAt(Frame& frame, const Instructions& lists, int64_t dimension) {
   const auto at = [&](Instruction* list) { return frame.Converted(ElementAt(frame, list, dimension), kPlace); };
   return {at(lists[0]), at(lists[1]), at(lists[2])};
 }
@@ -81,7 +81,7 @@ bool IsBounded(Frame& frame, const Operation& operation, size_t result) {
 }
 
 // Whether operands from `first` on are lists that are constants.
-bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t first) {
+bool AreKnown(Frame& frame, const Instructions& operands, size_t first) {
   return std::all_of(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end(),
                      [&](const Instruction* list) { return frame.importer.Known(list) != nullptr; });
 }
@@ -120,7 +120,7 @@ Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension) {
 
 // `sizes` by dimension, null where the result's is static. What the value knows of itself stays.
 Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
-                               const std::vector<Instruction*>& sizes) {
+                               const Instructions& sizes) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int dimension = static_cast<int>(d);
     if (sizes[d] == nullptr || value->shape().is_dynamic_dimension(dimension)) continue;
@@ -132,8 +132,8 @@ Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruc
 }
 
 // The elements of a list for those dimensions that a result's type bounds.
-std::vector<Instruction*> BoundedSizes(Frame& frame, const Shape& stated, Instruction* list) {
-  std::vector<Instruction*> sizes;
+Instructions BoundedSizes(Frame& frame, const Shape& stated, Instruction* list) {
+  Instructions sizes;
   for (int d = 0; d < stated.rank(); ++d)
     sizes.push_back(stated.is_dynamic_dimension(d) ? ElementAt(frame, list, d) : nullptr);
   return sizes;
@@ -162,7 +162,7 @@ Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instructi
 // the same. Both are s64.
 Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
                                     Instruction* size, Instruction* stated) {
-  std::vector<Instruction*> sizes(static_cast<size_t>(value->shape().rank()), nullptr);
+  Instructions sizes(static_cast<size_t>(value->shape().rank()), nullptr);
   sizes[dimension] = size;
   VXLA_ASSIGN_OR_RETURN(Instruction* const sized, WithSizes(frame, operation, value, sizes));
   if (size == stated) return sized;
@@ -205,8 +205,8 @@ Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation) {
 }
 
 // An operation that makes its result at the bounds, and the operand that lists its sizes.
-Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
-                 Attributes attributes, size_t list) {
+Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands, Attributes attributes,
+                 size_t list) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, list, stated));
   VXLA_ASSIGN_OR_RETURN(Instruction* const sizes, Lookup(frame, operation, operation.operands[list]));
@@ -217,13 +217,13 @@ Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::v
 }
 
 // A dimension of one element, which may be known as the program runs only, is there as often as the list says.
-Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const Instructions& operands,
                               const IntList& dimensions) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
-  std::vector<Instruction*> sizes = BoundedSizes(frame, stated, operands[1]);
-  std::vector<Instruction*> lives(sizes.size(), nullptr);  // of dimensions whose own sizes have to go with the list's
+  Instructions sizes = BoundedSizes(frame, stated, operands[1]);
+  Instructions lives(sizes.size(), nullptr);  // of dimensions whose own sizes have to go with the list's
   Instruction* value = operands[0];
   IntList kept_sizes, kept;
   for (int i = 0; i < from.rank(); ++i) {
@@ -271,14 +271,12 @@ Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const st
   return BindValues(frame, operation, {value});
 }
 
-Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Status ImportBoundedReshape(Frame& frame, const Operation& operation, const Instructions& operands) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, 1, stated));
-  std::vector<Instruction*> sized{operands[0]};
+  Instructions sized{operands[0]};
   for (int d = 0; d < stated.rank(); ++d) sized.push_back(AsSize(frame, ElementAt(frame, operands[1], d)));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kDynamicReshape,
-                                                               std::move(sized), NoAttributes{}, {}, stated));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kDynamicReshape, std::move(sized), NoAttributes{}, {}, stated);
 }
 
 // The elements at `places`, a list, along one dimension, of which all is there for it, also where nothing lives: places
@@ -299,12 +297,12 @@ Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruc
   return AddInferred(frame, operation, Opcode::kGather, {value, places}, std::move(gather));
 }
 
-Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Status ImportBoundedPad(Frame& frame, const Operation& operation, const Instructions& operands) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(ExpectNumbers(operation, from, stated, operands, 2));
   Instruction* value = operands[0];
-  std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
+  Instructions sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
     const Padding amount = PaddingAt(frame, {operands[2], operands[3], operands[4]}, d);
     Instruction* size = nullptr;
@@ -316,12 +314,12 @@ Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vec
 }
 
 // (operand, starts, limits, strides)
-Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Status ImportBoundedSlice(Frame& frame, const Operation& operation, const Instructions& operands) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   VXLA_RETURN_IF_ERROR(ExpectNumbers(operation, from, stated, operands, 1));
   Instruction* value = operands[0];
-  std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
+  Instructions sizes(static_cast<size_t>(stated.rank()), nullptr);
   for (int d = 0; d < stated.rank(); ++d) {
     const bool open = stated.is_dynamic_dimension(d);
     if (!open && !from.is_dynamic_dimension(d) && stated.dimension(d) == from.dimension(d)) continue;  // all of it
@@ -345,14 +343,14 @@ Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::v
 
 // Starts are moved so that windows of their true sizes lie within the operand; it is padded so that windows of the
 // bounds do too.
-Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status ImportBoundedGather(Frame& frame, const Operation& operation, const Instructions& operands,
                            GatherAttributes attributes) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape();
   if (!from.IsArray() || !(operands[2]->shape() == Shape(operands[2]->shape().element_type(), {from.rank()})))
     return operation.Error("operand 2 is {}, a size for each dimension of {} needed", PrintType(operands[2]->shape()),
                            PrintType(from));
-  std::vector<Instruction*> sizes(static_cast<size_t>(stated.rank()), nullptr);
+  Instructions sizes(static_cast<size_t>(stated.rank()), nullptr);
   PadAttributes room;
   attributes.slice_sizes.clear();
   size_t offset = 0;
@@ -375,7 +373,7 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
   Instruction *value = operands[0], *starts = operands[1];
   if (std::ranges::any_of(sizes, [](const Instruction* size) { return size != nullptr; })) {
     const Shape& table = starts->shape();
-    std::vector<Instruction*> most;
+    Instructions most;
     for (const int64_t d : attributes.start_index_map) {
       Instruction* const size = frame.Converted(ElementAt(frame, operands[2], d), kPlace);
       most.push_back(frame.Reshaped(frame.Minus(Extent(frame, value, d), size), {1}));
@@ -403,7 +401,7 @@ Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::
 
 // The padding, known when the program runs, goes around what the convolution gets.
 Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, convolution));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, convolution));
   const Shape& stated = frame.importer.program().ShapeOf(convolution.results[0]);
   VXLA_ASSIGN_OR_RETURN(Attributes made, AttributesFor(Opcode::kConvolution, convolution, frame.importer.typed()));
   auto& attributes = std::get<ConvolutionAttributes>(made);
@@ -427,7 +425,7 @@ Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction
     const int64_t in = dims.input_spatial[i];
     VXLA_ASSIGN_OR_RETURN(operands[0], PadAlong(frame, convolution, operands[0], zero, in, bound, amount, &size));
     if (stated.is_dynamic_dimension(out)) {
-      std::vector<Instruction*> sizes(static_cast<size_t>(operands[0]->shape().rank()), nullptr);
+      Instructions sizes(static_cast<size_t>(operands[0]->shape().rank()), nullptr);
       sizes[in] = size;
       VXLA_ASSIGN_OR_RETURN(operands[0], WithSizes(frame, convolution, operands[0], sizes));
     }

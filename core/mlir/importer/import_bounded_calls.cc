@@ -23,19 +23,19 @@ struct WindowNumbers {
 struct Windows {
   IntList dims, places, elements;
   Instruction* members = nullptr;
-  std::vector<Instruction*> sizes;
+  Instructions sizes;
 };
 
 // The dimension whose neighbours share one call of ThreeFry, true there alone: the first even one, else the largest.
-std::vector<Instruction*> SplitOf(Frame& frame, const std::vector<Instruction*>& sizes) {
+Instructions SplitOf(Frame& frame, const Instructions& sizes) {
   Instruction* none = frame.Number(ElementType::kPred, 1);
-  std::vector<Instruction*> first;
+  Instructions first;
   for (Instruction* const size : sizes) {
     Instruction* const rest = frame.Binary(Opcode::kRemainder, size, frame.Number(kPlace, 2));
     first.push_back(frame.And(none, frame.Compare(ComparisonDirection::kEq, rest, frame.Number(kPlace, 0))));
     none = frame.And(none, frame.Compare(ComparisonDirection::kEq, rest, frame.Number(kPlace, 1)));
   }
-  std::vector<Instruction*> split;
+  Instructions split;
   for (size_t d = 0; d < sizes.size(); ++d) {
     Instruction* largest = none;
     for (size_t other = 0; other < sizes.size(); ++other) {
@@ -50,13 +50,13 @@ std::vector<Instruction*> SplitOf(Frame& frame, const std::vector<Instruction*>&
 
 // Where each element's bits are among those of a row, one place for two neighbours of the dimension that is split, and
 // how many calls and elements of the row there are.
-Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>& sizes, bool pairs) {
+Draw DrawFor(Frame& frame, const Shape& stated, const Instructions& sizes, bool pairs) {
   const auto number = [&](int64_t value) { return frame.Number(kPlace, value); };
   Shape places = WithoutFlags(stated), truths = places;
   places.set_element_type(kPlace);
   truths.set_element_type(ElementType::kPred);
   const auto everywhere = [&](Instruction* scalar) { return frame.SpreadAs(scalar, places); };
-  const std::vector<Instruction*> split = pairs ? SplitOf(frame, sizes) : std::vector<Instruction*>();
+  const Instructions split = pairs ? SplitOf(frame, sizes) : Instructions();
   Draw draw{everywhere(number(0)), number(1), stated.ElementCount()};
   Instruction* second = draw.places;
   for (int d = 0; d < stated.rank(); ++d) {
@@ -83,7 +83,7 @@ Draw DrawFor(Frame& frame, const Shape& stated, const std::vector<Instruction*>&
 Instruction* StateAfter(Frame& frame, Instruction* state, Instruction* calls, bool carries) {
   const int64_t count = state->shape().ElementCount();
   Instruction* const words = frame.Reshaped(state, {count});
-  std::vector<Instruction*> next;
+  Instructions next;
   for (int64_t i = 0; i < count; ++i) next.push_back(ElementAt(frame, words, i));
   Instruction* const before = next[1];
   next[1] = frame.Plus(before, frame.Converted(calls, ElementType::kU64));
@@ -95,7 +95,7 @@ Instruction* StateAfter(Frame& frame, Instruction* state, Instruction* calls, bo
   return frame.Reshaped(frame.Concatenated(next, 0), SizesOf(state->shape()));
 }
 
-WindowNumbers WindowNumbersAt(Frame& frame, const std::vector<Instruction*>& lists, int64_t d) {
+WindowNumbers WindowNumbersAt(Frame& frame, const Instructions& lists, int64_t d) {
   const auto at = [&](size_t list, int64_t i) { return frame.Converted(ElementAt(frame, lists[list], i), kPlace); };
   return {at(0, d), at(1, d), at(2, d), at(3, d), at(4, 2 * d), at(4, 2 * d + 1)};
 }
@@ -125,8 +125,8 @@ Instruction* WindowMembers(Frame& frame, const WindowNumbers& w, int64_t windows
 }
 
 // The five lists of numbers, flat.
-Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& operation,
-                                              const std::vector<Instruction*>& operands, const Computation& reducer) {
+Result<Instructions> WindowLists(Frame& frame, const Operation& operation, const Instructions& operands,
+                                 const Computation& reducer) {
   const size_t arrays = operation.results.size();
   const Shape &stated = frame.importer.program().ShapeOf(operation.results[0]), from = operands[0]->shape();
   if (!from.IsArray() || from.rank() != stated.rank())
@@ -138,7 +138,7 @@ Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& ope
   if (reducer.parameters().size() != 2 * arrays)
     return operation.Error("'@{}' takes {} arguments, {} needed", reducer.name(), reducer.parameters().size(),
                            2 * arrays);
-  std::vector<Instruction*> lists;
+  Instructions lists;
   for (size_t i = 0; i < 5; ++i) {
     Instruction* const list = operands[2 * arrays + i];
     const int64_t wanted = i < 4 ? from.rank() : 2 * from.rank();
@@ -150,8 +150,7 @@ Result<std::vector<Instruction*>> WindowLists(Frame& frame, const Operation& ope
   return lists;
 }
 
-Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction* array,
-                          const std::vector<Instruction*>& lists) {
+Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction* array, const Instructions& lists) {
   const Shape &stated = frame.importer.program().ShapeOf(operation.results[0]), from = array->shape();
   Windows windows;
   windows.dims = SizesOf(stated);
@@ -190,7 +189,7 @@ Result<Windows> WindowsOf(Frame& frame, const Operation& operation, Instruction*
 }  // namespace
 
 // (operand, k) -> the largest k along the last dimension, and their places
-Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Status ImportBoundedTopK(Frame& frame, const Operation& operation, const Instructions& operands) {
   VXLA_RETURN_IF_ERROR(operation.ExpectResults(2));
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   const Shape from = operands[0]->shape(), number = operands[1]->shape();
@@ -218,7 +217,7 @@ Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::ve
                           AddInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{bound, true}));
   }
   Instruction* const there = may_lack ? frame.Smaller(k, Extent(frame, operands[0], last)) : k;
-  std::vector<Instruction*> results;
+  Instructions results;
   for (int64_t i = 0; i < 2; ++i) {
     VXLA_ASSIGN_OR_RETURN(Instruction * value, AtBound(frame, operation, frame.Element(top, i), last, bound));
     VXLA_ASSIGN_OR_RETURN(value, WithAgreedSize(frame, operation, value, last, there, k));
@@ -229,7 +228,7 @@ Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::ve
 
 // What is drawn for the sizes that live is what a program of these sizes draws: a row of bits is drawn that is long
 // enough for the bounds, and each element takes its own.
-Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const Instructions& operands,
                             RngBitGeneratorAttributes attributes) {
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[1]);
   const Shape state = operands[0]->shape();
@@ -238,7 +237,7 @@ Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std:
     return operation.Error("the state is {}, u64[2] or u64[3] needed", PrintType(state));
   const bool three_fry = attributes.algorithm == RngAlgorithm::kThreeFry;
   const bool wide = StorageBytes(stated.element_type()) == 8;
-  std::vector<Instruction*> sizes;
+  Instructions sizes;
   for (int d = 0; d < stated.rank(); ++d) {
     sizes.push_back(stated.is_dynamic_dimension(d) ? frame.Converted(ElementAt(frame, operands[1], d), kPlace)
                                                    : frame.Number(kPlace, stated.dimension(d)));
@@ -265,12 +264,12 @@ Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std:
 
 // (arrays, initial values, sizes, strides, base dilations, window dilations, padding): each window is a reduction of
 // all elements, of which those within it count.
-Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, Instructions operands,
                                  Computation* reducer) {
   const size_t arrays = operation.results.size();
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> lists, WindowLists(frame, operation, operands, *reducer));
+  VXLA_ASSIGN_OR_RETURN(const Instructions lists, WindowLists(frame, operation, operands, *reducer));
   VXLA_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(frame, operation, operands[0], lists));
-  std::vector<Instruction*> given(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(2 * arrays));
+  Instructions given(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(2 * arrays));
   for (size_t k = 0; k < arrays; ++k)
     VXLA_SET_OR_RETURN(
         given[k], AddInferred(frame, operation, Opcode::kBroadcast, {given[k]}, DimensionsAttributes{windows.places},
@@ -290,7 +289,7 @@ Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::
   }
   VXLA_ASSIGN_OR_RETURN(Instruction* const reduced, AddInferred(frame, operation, Opcode::kReduce, std::move(given),
                                                                 DimensionsAttributes{windows.elements}, {reducer}));
-  std::vector<Instruction*> results;
+  Instructions results;
   for (size_t k = 0; k < arrays; ++k) {
     Instruction* const value = selects ? reduced : frame.Element(reduced, static_cast<int64_t>(k));
     VXLA_ASSIGN_OR_RETURN(results.emplace_back(), WithSizes(frame, operation, value, windows.sizes));

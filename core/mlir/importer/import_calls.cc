@@ -15,7 +15,7 @@ constexpr std::string_view kApiVersions[] = {"", "", "API_VERSION_STATUS_RETURNI
                                              "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
 
 Status CheckSignature(const Operation& operation, std::string_view callee, const Computation& computation,
-                      const std::vector<Instruction*>& arguments) {
+                      const Instructions& arguments) {
   if (computation.parameters().size() != arguments.size()) {
     return operation.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
                            arguments.size());
@@ -59,7 +59,7 @@ Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation,
 }
 
 Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, frame.importer.typed()));
   std::vector<Computation*> called;
   if (const Attribute* names = operation.Find("called_computations")) {
@@ -103,9 +103,9 @@ Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_
 // Null: the function was written in the place of its call, and its results are bound.
 Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
                                   CallAttributes attributes) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   if (frame.importer.refines()) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+    VXLA_ASSIGN_OR_RETURN(const Instructions results,
                           frame.importer.InlineFunction(frame, callee, operation.location, operands));
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
     return nullptr;
@@ -201,17 +201,18 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
   return attributes;
 }
 
-Status ImportCustomCall(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
+Status ImportCustomCall(Frame& frame, const Operation& operation, Instructions& operands) {
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation, operands));
   if (dynamic) return OkStatus();
   const Attribute* const target = operation.Find("call_target_name");
   if (frame.importer.checks() != nullptr && target != nullptr && target->text.starts_with("check."))
-    return ImportCheck(frame, operation);
+    return ImportCheck(frame, operation, operands);
   // JAX's ways to have XLA compute what nobody uses, and to tell it an order of what does not depend on each other.
   const bool is_word = target != nullptr && (target->text == "dce_sink" || target->text == "control_dep");
   if (is_word && operation.results.empty()) return OkStatus();
   if (target != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const bool sharding, frame.importer.shardings().ImportCall(frame, operation, target->text));
+    VXLA_ASSIGN_OR_RETURN(const bool sharding,
+                          frame.importer.shardings().ImportCall(frame, operation, operands, target->text));
     if (sharding) return OkStatus();
   }
   std::vector<Shape> shapes;
@@ -227,13 +228,13 @@ Status ImportCustomCall(Frame& frame, const Operation& operation) {
   return ImportCallOf(frame, sized, std::move(shapes));
 }
 
-Status ImportCall(Frame& frame, const Operation& operation) {
+Status ImportCall(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const std::string callee, operation.Text("callee"));
   return CallFunction(frame, operation, callee, {}).status();
 }
 
 // By what it is composed of.
-Status ImportComposite(Frame& frame, const Operation& operation) {
+Status ImportComposite(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const std::string callee, operation.Text("decomposition"));
   VXLA_ASSIGN_OR_RETURN(const std::string name, operation.Text("name"));
   VXLA_ASSIGN_OR_RETURN(const int64_t version, operation.Int("version", 0));
@@ -252,79 +253,76 @@ Status ImportComposite(Frame& frame, const Operation& operation) {
 }
 
 // What starts here is done here: an order that the operation allows. The future stands for the values.
-Status ImportAsyncStart(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportAsyncStart(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (block->arguments.size() != operands.size())
     return operation.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
   for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   frame.values[operation.results[0]] = frame.Together(std::move(results));
   return OkStatus();
 }
 
-Status ImportAsyncDone(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+Status ImportAsyncDone(Frame& frame, const Operation& operation, Instructions& operands) {
   const Type& type = frame.importer.program().values[operation.operands[0]].type;
   if (type.kind != Type::Kind::kOther) return operation.Error("operand 0 is {}, no future", PrintType(type));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const values, Lookup(frame, operation, operation.operands[0]));
-  return BindResults(frame, operation, values);
+  return BindResults(frame, operation, operands[0]);
 }
 
-Status ImportAllToAll(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportAllToAll(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t split, operation.Int("split_dimension"));
   VXLA_ASSIGN_OR_RETURN(const int64_t concat, operation.Int("concat_dimension"));
   VXLA_ASSIGN_OR_RETURN(const int64_t count, operation.Int("split_count"));
   VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(operation));
   VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(operation));
-  std::vector<Instruction*> results;
-  for (Instruction* operand : operands) {
-    XlaBuilder builder("all_to_all");
-    const XlaOp parameter = Parameter(&builder, 0, operand->shape());
-    const Result<XlaComputation> program =
-        builder.Build(AllToAll(parameter, split, concat, count, groups, {}, channel));
-    if (!program.ok()) return operation.Error("{}", program.status().message());
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> result, Inline(frame, *program, {operand}));
-    results.push_back(result[0]);
-  }
+  Instructions results;
+  const auto exchange = [&](const std::vector<XlaOp>& x) {
+    return AllToAll(x[0], split, concat, count, groups, {}, channel);
+  };
+  for (Instruction* operand : operands)
+    VXLA_SET_OR_RETURN(results.emplace_back(), Composed(frame, operation, {operand}, exchange));
+  return BindValues(frame, operation, results);
+}
+
+// What comes before the token among the results.
+std::vector<Shape> ReceivedShapes(Frame& frame, const Operation& operation) {
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i)
+    shapes.push_back(frame.importer.program().ShapeOf(operation.results[i]));
+  return shapes;
+}
+
+// Of what a pair has: the parts of its first element, or all of it, and its second one, the token.
+Status BindReceived(Frame& frame, const Operation& operation, Instruction* pair) {
+  Instruction* const value = frame.Element(pair, 0);
+  Instructions results;
+  const auto count = static_cast<int64_t>(operation.results.size()) - 1;
+  if (!value->shape().IsTuple()) results.push_back(value);
+  for (int64_t i = 0; i < count && value->shape().IsTuple(); ++i) results.push_back(frame.Element(value, i));
+  results.push_back(frame.Element(pair, 1));
   return BindValues(frame, operation, results);
 }
 
 // (token) -> (T..., token)
-Status ImportInfeed(Frame& frame, const Operation& operation) {
+Status ImportInfeed(Frame& frame, const Operation& operation, Instructions& operands) {
   if (operation.results.empty()) return operation.Error("no results, a token at least is needed");
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   InfeedAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, operation.Text("infeed_config", ""));
-  std::vector<Shape> data;
-  for (size_t i = 0; i + 1 < operation.results.size(); ++i)
-    data.push_back(frame.importer.program().ShapeOf(operation.results[i]));
-  const Shape stated = Shape::Tuple({Shape::Tuple(data), Shape::Token()});
+  const Shape stated = Shape::Tuple({Shape::Tuple(ReceivedShapes(frame, operation)), Shape::Token()});
   VXLA_ASSIGN_OR_RETURN(Instruction* const infeed, AddInferred(frame, operation, Opcode::kInfeed, std::move(operands),
                                                                std::move(attributes), {}, stated));
-  Instruction* const values = frame.Element(infeed, 0);
-  std::vector<Instruction*> results;
-  for (size_t i = 0; i < data.size(); ++i) results.push_back(frame.Element(values, static_cast<int64_t>(i)));
-  results.push_back(frame.Element(infeed, 1));
-  return BindValues(frame, operation, results);
+  return BindReceived(frame, operation, infeed);
 }
 
 // (T..., token) -> token
-Status ImportOutfeed(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportOutfeed(Frame& frame, const Operation& operation, Instructions& operands) {
   Instruction* const token = operands.back();
   operands.pop_back();
   OutfeedAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, operation.Text("outfeed_config", ""));
   Instruction* const data = frame.Together(std::move(operands));
   attributes.outfeed_shape = data->shape();
-  VXLA_ASSIGN_OR_RETURN(Instruction* const outfeed,
-                        AddInferred(frame, operation, Opcode::kOutfeed, {data, token}, std::move(attributes)));
-  return BindValues(frame, operation, {outfeed});
+  return BindInferred(frame, operation, Opcode::kOutfeed, {data, token}, std::move(attributes));
 }
 
 // Between which devices, in HLO's form of it. Nothing: the channel's number alone joins them.
@@ -342,9 +340,7 @@ Status StatePairs(const Operation& operation, std::initializer_list<Instruction*
 }
 
 // (T..., token) -> token
-Status ImportSend(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportSend(Frame& frame, const Operation& operation, Instructions& operands) {
   Instruction* const token = operands.back();
   operands.pop_back();
   SendRecvAttributes attributes;
@@ -359,66 +355,37 @@ Status ImportSend(Frame& frame, const Operation& operation) {
 }
 
 // (token) -> (T..., token)
-Status ImportRecv(Frame& frame, const Operation& operation) {
+Status ImportRecv(Frame& frame, const Operation& operation, Instructions& operands) {
   if (operation.results.empty()) return operation.Error("no results, a token at least is needed");
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   SendRecvAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(operation));
   VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, operation.Bool("is_host_transfer", false));
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i + 1 < operation.results.size(); ++i)
-    shapes.push_back(frame.importer.program().ShapeOf(operation.results[i]));
-  const size_t count = shapes.size();
-  const Shape data = count == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
+  std::vector<Shape> shapes = ReceivedShapes(frame, operation);
+  const Shape data = shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
   const Shape context = Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()});
   VXLA_ASSIGN_OR_RETURN(Instruction* const recv,
                         AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
   VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
   VXLA_RETURN_IF_ERROR(StatePairs(operation, {recv, done}));
-  Instruction* const value = frame.Element(done, 0);
-  std::vector<Instruction*> results;
-  if (count == 1) results.push_back(value);
-  for (size_t i = 0; i < count && count != 1; ++i) results.push_back(frame.Element(value, static_cast<int64_t>(i)));
-  results.push_back(frame.Element(done, 1));
-  return BindValues(frame, operation, results);
+  return BindReceived(frame, operation, done);
 }
 
-Status ImportTopK(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const int64_t k, operation.Int("k"));
-  VXLA_ASSIGN_OR_RETURN(const bool largest, operation.Bool("largest", true));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  return BindInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, largest});
+Status ImportTopK(Frame& frame, const Operation& operation, Instructions& operands) {
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kTopK, operation, frame.importer.typed()));
+  return BindInferred(frame, operation, Opcode::kTopK, std::move(operands), std::move(attributes));
 }
 
-Status ImportChlo(Frame& frame, const Operation& operation) {
+Status ImportChlo(Frame& frame, const Operation& operation, Instructions& operands) {
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
-  constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
-                                        "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan"};
-  if (std::ranges::find(kSame, name) != std::end(kSame)) {
-    std::string hlo(name);
-    std::ranges::replace(hlo, '_', '-');
-    return ImportPlain(frame, operation, *ParseOpcode(hlo));
-  }
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  ProgramOperation wanted;
-  wanted.name = name;
-  for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
-  for (const ValueId result : operation.results)
-    wanted.results.push_back(frame.importer.Completed(operation, frame.importer.program().ShapeOf(result)));
-  if (operation.Find("broadcast_dimensions") != nullptr) {
-    wanted.has_broadcast_dimensions = true;
-    VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, operation.Ints("broadcast_dimensions"));
-  }
+  if (const auto opcode = ParseChlo(name)) return ImportPlain(frame, operation, *opcode);
+  ChloOperation wanted{name};
+  if (operation.Find("broadcast_dimensions") != nullptr)
+    VXLA_SET_OR_RETURN(wanted.broadcast_dimensions, operation.Ints("broadcast_dimensions"));
   if (name == "broadcast_compare") {
     VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
-    wanted.direction = std::get<CompareAttributes>(compare).direction;
-    wanted.compare_type = std::get<CompareAttributes>(compare).type;
+    wanted.compare = std::get<CompareAttributes>(compare);
   }
-  Result<std::optional<XlaComputation>> program = ChloProgram(wanted);
-  if (!program.ok()) return operation.Error("{}", program.status().message());
-  if (!program->has_value()) return operation.NotSupported("not supported yet");
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, **program, operands));
-  return BindValues(frame, operation, results);
+  return BindComposed(frame, operation, operands, [&](const std::vector<XlaOp>& x) { return Compose(wanted, x); });
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -31,21 +31,13 @@ void CollectSymbols(const Attribute& attribute, std::unordered_set<std::string>&
   for (const Attribute& element : attribute.elements) CollectSymbols(element, names);
 }
 
-void CollectCalls(const Region& region, std::unordered_set<std::string>& called,
+void CollectCalls(const Operation& parent, std::unordered_set<std::string>& called,
                   std::unordered_set<std::string>& parallel) {
-  for (const Block& block : region.blocks) {
-    for (const Operation& operation : block.operations) {
-      auto& names = operation.name == kRunParallel ? parallel : called;
-      for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
-      for (const Region& inner : operation.regions) CollectCalls(inner, called, parallel);
-    }
+  for (const Operation& operation : Inside(parent)) {
+    auto& names = operation.name == kRunParallel ? parallel : called;
+    for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
+    CollectCalls(operation, called, parallel);
   }
-}
-
-// What an operation and its regions take from around them.
-void CollectUses(const Operation& operation, std::vector<ValueId>& uses) {
-  uses.insert(uses.end(), operation.operands.begin(), operation.operands.end());
-  for (const Operation& inner : Inside(operation)) CollectUses(inner, uses);
 }
 
 Result<double> NumberOf(const Operation& operation, std::string_view name, double otherwise) {
@@ -159,7 +151,7 @@ Instruction* DeviceNumber(Frame& frame, int64_t partitions) {
 
 std::vector<CheckEntry> CheckEntries(const Program& program) {
   std::unordered_set<std::string> called, parallel;
-  for (const Region& region : program.module.regions) CollectCalls(region, called, parallel);
+  CollectCalls(program.module, called, parallel);
   std::vector<CheckEntry> entries;
   for (const Operation& function : Inside(program.module)) {
     const Attribute* symbol = function.Find("sym_name");
@@ -185,7 +177,7 @@ class CheckBuilder {
   explicit CheckBuilder(Importer& importer) : importer_(importer) {}
   Result<CheckFunction> Run(const std::string& name);
   // Of the operation's values: what the host is shown.
-  Result<Instruction*> Shown(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
+  Result<Instruction*> Shown(Frame& frame, const Operation& operation, const Instructions& values);
 
  private:
   Status BuildStage(const Operation& function, size_t number, std::span<const Operation> operations);
@@ -193,7 +185,7 @@ class CheckBuilder {
   void BindEarlierValue(Frame& frame, ValueId value, std::vector<ValueId>& inputs);
   void BindStageOutputs(Frame& frame, size_t number);
   Status CheckReturned(const Operation& function, const Operation& operation) const;
-  Result<size_t> NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands);
+  Result<size_t> NumberOfCheck(const Operation& operation, const Instructions& operands);
   Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);
   Status ImportInfeeds(const Operation& operation, const Attribute& infeed, ParallelRun& run);
   Result<Instruction*> CallProgram(Frame& frame, const Operation& operation, const std::string& name,
@@ -234,12 +226,10 @@ Result<CheckFunction> CheckBuilder::Run(const std::string& name) {
     const Operation& operation = block->operations[i];
     const size_t stage = ranges.size() - 1;
     const bool parallel = operation.name == kRunParallel, returns = operation.name.ends_with(".return");
-    std::vector<ValueId> uses;
-    CollectUses(operation, uses);
-    for (const ValueId use : uses) {
+    ForEachOperand(operation, [&](ValueId use) {
       const auto found = defined_.find(use);
       if (found != defined_.end() && (parallel || returns || found->second != stage)) Require(use);
-    }
+    });
     for (const ValueId result : operation.results) defined_[result] = stage;
     ranges.back().second = i + 1;
     if (parallel) ranges.emplace_back(i + 1, i + 1);
@@ -291,12 +281,10 @@ Status CheckBuilder::BuildStage(const Operation& function, size_t number, std::s
       VXLA_RETURN_IF_ERROR(CheckReturned(function, operation));
       continue;
     }
-    std::vector<ValueId> uses;
-    CollectUses(operation, uses);
-    for (const ValueId use : uses) {
+    ForEachOperand(operation, [&](ValueId use) {
       const auto found = defined_.find(use);
       if (found != defined_.end() && found->second < number) BindEarlierValue(frame, use, stage.inputs);
-    }
+    });
     VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
   }
   BindStageOutputs(frame, number);
@@ -317,7 +305,7 @@ Status CheckBuilder::BuildStage(const Operation& function, size_t number, std::s
 // What is needed outside becomes the results; constants need no device.
 void CheckBuilder::BindStageOutputs(Frame& frame, size_t number) {
   importer_.set_location({});
-  std::vector<Instruction*> results;
+  Instructions results;
   for (const ValueId value : required_) {
     if (defined_[value] != number || !frame.values.contains(value)) continue;
     const Instruction* const result = frame.values[value];
@@ -348,7 +336,7 @@ Status CheckBuilder::CheckReturned(const Operation& function, const Operation& o
 }
 
 // The number of a check, which is one wherever the importer meets it: in a function that is called twice, say.
-Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std::vector<Instruction*>& operands) {
+Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const Instructions& operands) {
   if (const auto known = numbers_.find(&operation); known != numbers_.end()) return known->second;
   Check check;
   check.operation = CheckName(operation);
@@ -368,11 +356,10 @@ Result<size_t> CheckBuilder::NumberOfCheck(const Operation& operation, const std
   return numbers_[&operation] = out_.checks.size() - 1;
 }
 
-Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation,
-                                         const std::vector<Instruction*>& values) {
+Result<Instruction*> CheckBuilder::Shown(Frame& frame, const Operation& operation, const Instructions& values) {
   VXLA_ASSIGN_OR_RETURN(const size_t number, NumberOfCheck(operation, values));
   Instruction* const device = partitions_ > 0 ? DeviceNumber(frame, partitions_) : frame.Number(ElementType::kS32, 0);
-  std::vector<Instruction*> shown{frame.Number(ElementType::kS32, static_cast<int64_t>(number)), device};
+  Instructions shown{frame.Number(ElementType::kS32, static_cast<int64_t>(number)), device};
   shown.insert(shown.end(), values.begin(), values.end());
   CustomCallAttributes attributes = OwnCall(CallKind::kObservation);
   attributes.custom_call_has_side_effect = true;
@@ -437,7 +424,7 @@ Result<Instruction*> CheckBuilder::CallProgram(Frame& frame, const Operation& op
                                                size_t& taken) {
   VXLA_ASSIGN_OR_RETURN(Computation* const callee, importer_.ImportFunction(name, operation.location));
   importer_.set_location(operation.location);
-  std::vector<Instruction*> arguments;
+  Instructions arguments;
   for (const Instruction* parameter : callee->parameters()) {
     if (parameter->shape().IsToken()) {
       arguments.push_back(frame.Add(Opcode::kAfterAll, Shape::Token()));
@@ -498,7 +485,7 @@ Result<Computation*> CheckBuilder::BuildSharedBranch(const Operation& operation,
   Instruction* const all = branch.Parameter(Shape::Tuple(shapes), 0);
   const auto operand = [&](size_t number) { return branch.Element(all, static_cast<int64_t>(number)); };
   VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallProgram(branch, operation, name, run.operands, operand, taken));
-  std::vector<Instruction*> results;
+  Instructions results;
   int64_t mine = 0;
   const bool one = std::ranges::count(owners, device) == 1;
   for (size_t i = 0; i < gives.size(); ++i) {
@@ -519,7 +506,7 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
                                     ParallelRun& run) {
   Frame frame(importer_, "run_parallel");
   importer_.set_location(operation.location);
-  std::vector<Instruction*> operands;
+  Instructions operands;
   std::vector<Shape> shapes;
   for (const ValueId operand : run.operands) {
     shapes.push_back(importer_.typed().ShapeOf(operand));
@@ -538,14 +525,13 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
     return operation.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
   for (size_t device = 0; device < names.size(); ++device) {
     VXLA_ASSIGN_OR_RETURN(
-        Computation* const branch,
+        branches.emplace_back(),
         BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), run, shapes, gives, taken));
-    branches.push_back(branch);
   }
   if (taken != shapes.size()) return operation.Error("{} operands, the programs take {}", shapes.size(), taken);
   Instruction* const device = DeviceNumber(frame, run.partitions);
   Instruction* const all = frame.TupleOf(operands);
-  std::vector<Instruction*> inputs(branches.size(), all);
+  Instructions inputs(branches.size(), all);
   inputs.insert(inputs.begin(), device);
   const Shape result = branches[0]->root()->shape();
   frame.computation->set_root(
@@ -556,17 +542,16 @@ Status CheckBuilder::BuildSharedRun(const Operation& operation, const std::vecto
 
 // check.*, custom calls of these names, interpreter.print and .probe: values that are shown to the host, which answers
 // whether they are as expected.
-Status ImportCheck(Frame& frame, const Operation& operation) {
+Status ImportCheck(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool probe = operation.name == "interpreter.probe";
   CheckBuilder* const checks = frame.importer.checks();
-  if (checks == nullptr && probe) return ImportIdentity(frame, operation);
+  if (checks == nullptr && probe) return BindValues(frame, operation, operands);
   if (checks == nullptr) return operation.NotSupported("only `vxla check` runs it");
   if (frame.importer.lanes().applied > 0 || !frame.importer.lanes().sizes.empty())
     return operation.NotSupported("stands in a region that is applied element by element, where nothing is checked");
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, values));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const agrees, checks->Shown(frame, operation, operands));
   if (operation.results.empty()) return OkStatus();
-  return BindValues(frame, operation, {probe ? values[0] : agrees});
+  return BindValues(frame, operation, {probe ? operands[0] : agrees});
 }
 
 Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,

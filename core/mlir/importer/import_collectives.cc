@@ -38,9 +38,8 @@ Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Inst
 }
 
 // The operands of a collective, and apart from them, where the last one names them, the roots, a scalar each.
-Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
-                                            std::vector<Instruction*>& operands) {
-  std::vector<Instruction*> roots;
+Result<Instructions> TakeRoots(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instructions roots;
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) {
     roots.assign(operands.size(), frame.Number(ElementType::kS32, 0));
@@ -56,80 +55,62 @@ Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& opera
   return Scalars(frame, operation, list);
 }
 
-// Each operand as member `member` of the group has it.
-Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
-                                                const std::vector<Instruction*>& operands,
-                                                const CollectiveAttributes& attributes, size_t member) {
-  CollectiveAttributes turned = WithFirst(attributes, member);
-  turned.use_global_device_ids = false;
-  return Transformed(operands, [&](Instruction* operand) {
-    return AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned);
-  });
+// Each operand as the members of its group have it, in their order: `join` makes one of what was and what comes.
+Result<Instructions> JoinMembers(
+    Frame& frame, const Operation& operation, const Instructions& operands, const CollectiveAttributes& attributes,
+    const std::function<Result<Instruction*>(size_t member, size_t i, Instruction* before, Instruction* given)>& join) {
+  Instructions results;
+  for (size_t member = 0; member < MembersOf(attributes); ++member) {
+    CollectiveAttributes turned = WithFirst(attributes, member);
+    turned.use_global_device_ids = false;
+    VXLA_ASSIGN_OR_RETURN(Instructions given, Transformed(operands, [&](Instruction* operand) {
+                            return AddInferred(frame, operation, Opcode::kCollectiveBroadcast, {operand}, turned);
+                          }));
+    for (size_t i = 0; i < given.size() && member > 0; ++i)
+      VXLA_SET_OR_RETURN(given[i], join(member, i, results[i], given[i]));
+    results = std::move(given);
+  }
+  return results;
 }
 
 }  // namespace
 
 // (operands..., roots) -> results
-Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
+Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, operation.Bool("has_dynamic_root", false));
   if (!dynamic) return ImportPlain(frame, operation, Opcode::kCollectiveBroadcast);
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveBroadcast, operation, frame.importer.typed()));
   const auto& attributes = std::get<CollectiveAttributes>(any);
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
-  const size_t members = MembersOf(attributes);
-  if (members == 0) return operation.NotSupported("a root without replica_groups that name the members");
-  std::vector<Instruction*> results;
-  for (size_t member = 0; member < members; ++member) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> given,
-                          BroadcastFrom(frame, operation, operands, attributes, member));
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (member == 0) {
-        results.push_back(given[i]);
-        continue;
-      }
-      Instruction* const root = frame.Number(ElementType::kS32, static_cast<int64_t>(member));
-      Instruction* const is =
-          frame.SpreadAs(frame.Compare(ComparisonDirection::kEq, roots[i], root), given[i]->shape());
-      results[i] = frame.Select(is, given[i], results[i]);
-    }
-  }
+  VXLA_ASSIGN_OR_RETURN(const Instructions roots, TakeRoots(frame, operation, operands));
+  if (MembersOf(attributes) == 0) return operation.NotSupported("a root without replica_groups that name the members");
+  const auto choose = [&](size_t member, size_t i, Instruction* before, Instruction* given) {
+    Instruction* const root = frame.Number(ElementType::kS32, static_cast<int64_t>(member));
+    Instruction* const is = frame.SpreadAs(frame.Compare(ComparisonDirection::kEq, roots[i], root), given->shape());
+    return frame.Select(is, given, before);
+  };
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, JoinMembers(frame, operation, operands, attributes, choose));
   return BindValues(frame, operation, results);
 }
 
 // What each device of a group has, joined by the region in the order of the group, for the root; zeros for the others.
-Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
+Status ImportCollectiveReduce(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(Attributes any, AttributesFor(Opcode::kCollectiveReduce, operation, frame.importer.typed()));
   auto& attributes = std::get<CollectiveAttributes>(any);
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> roots, TakeRoots(frame, operation, operands));
+  VXLA_ASSIGN_OR_RETURN(const Instructions roots, TakeRoots(frame, operation, operands));
   if (attributes.use_global_device_ids)
     return operation.NotSupported(
         "use_global_device_ids: its groups are of replicas or, with a channel, of partitions");
-  const size_t members = MembersOf(attributes);
-  if (members == 0) return operation.NotSupported("replica_groups that name no members");
-  std::vector<Instruction*> captures;
+  if (MembersOf(attributes) == 0) return operation.NotSupported("replica_groups that name no members");
+  Instructions captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
                         ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
   Promote(frame, Opcode::kCollectiveReduce, *reducer, operands);
-  std::vector<Instruction*> results;
-  for (size_t member = 0; member < members; ++member) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> given,
-                          BroadcastFrom(frame, operation, operands, attributes, member));
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (member == 0) {
-        results.push_back(given[i]);
-        continue;
-      }
-      DimensionsAttributes all;
-      for (int64_t d = 0; d < given[i]->shape().rank(); ++d) all.dimensions.push_back(d);
-      VXLA_ASSIGN_OR_RETURN(results[i],
-                            AddInferred(frame, operation, Opcode::kMap, {results[i], given[i]}, all, {reducer}));
-    }
-  }
+  const auto combine = [&](size_t /*member*/, size_t /*i*/, Instruction* before, Instruction* given) {
+    DimensionsAttributes all;
+    for (int64_t d = 0; d < given->shape().rank(); ++d) all.dimensions.push_back(d);
+    return AddInferred(frame, operation, Opcode::kMap, {before, given}, std::move(all), {reducer});
+  };
+  VXLA_ASSIGN_OR_RETURN(Instructions results, JoinMembers(frame, operation, operands, attributes, combine));
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& shape = results[i]->shape();
     Instruction* const mine = frame.SpreadAs(IsMember(frame, attributes, roots[i]), shape);
@@ -140,11 +121,8 @@ Status ImportCollectiveReduce(Frame& frame, const Operation& operation) {
 }
 
 // The sum over each group, an operation of before all_reduce.
-Status ImportCrossReplicaSum(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+Status ImportCrossReplicaSum(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kAllReduce, operation, frame.importer.typed()));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   if (!operands[0]->shape().IsArray()) return operation.Error("an array is needed");
   Computation* const reducer =
       AddCombiner(frame.importer.module(), Opcode::kAdd, operands[0]->shape().element_type(), "sum");

@@ -58,9 +58,9 @@ Status ImportShapeAssertion(Frame& frame, const Operation& operation) {
 }
 
 // (arrays, initial values, sizes, strides, base dilations, window dilations, padding)
-Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_t arrays) {
+Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, Instructions& operands) {
+  const size_t arrays = operation.results.size();
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2 * arrays + 5));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   const Attribute* const called = operation.Find("called_computations");
   if (called == nullptr || called->elements.size() != 1) return operation.Error("called_computations: one is needed");
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer,
@@ -84,8 +84,8 @@ Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_
   return BindInferred(frame, operation, Opcode::kReduceWindow, std::move(operands), std::move(attributes), {reducer});
 }
 
-Status ImportDynamicTopK(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+Status ImportDynamicTopK(Frame& frame, const Operation& operation, const Instructions& operands) {
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
   const Shape& stated = frame.importer.program().ShapeOf(operation.results[0]);
   if (IsBounded(frame, operation) && stated.rank() > 0 && stated.is_dynamic_dimension(stated.rank() - 1))
     return ImportBoundedTopK(frame, operation, operands);
@@ -94,8 +94,9 @@ Status ImportDynamicTopK(Frame& frame, const Operation& operation) {
   return BindInferred(frame, operation, Opcode::kTopK, {operands[0]}, TopKAttributes{k[0], true});
 }
 
-Status ImportDynamicRngBits(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 2));
+Status ImportDynamicRngBits(Frame& frame, const Operation& operation, const Instructions& operands) {
+  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
+  VXLA_RETURN_IF_ERROR(operation.ExpectResults(2));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes,
                         AttributesFor(Opcode::kRngBitGenerator, operation, frame.importer.typed()));
   if (IsBounded(frame, operation, 1))
@@ -320,8 +321,8 @@ Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t 
 }
 
 // The same function may be called with other sizes elsewhere: it is written here.
-Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
-                                                           const std::vector<Instruction*>& arguments) {
+Result<Instructions> Importer::InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
+                                              const Instructions& arguments) {
   VXLA_ASSIGN_OR_RETURN(const Operation* const function, Enter(name, use));
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(*function, 0));
   inlined_ += static_cast<int64_t>(block->operations.size());
@@ -342,18 +343,15 @@ Result<std::vector<Instruction*>> Importer::InlineFunction(Frame& frame, const s
     SetActual(block->arguments[i], arguments[i]->shape());
     frame.values[block->arguments[i]] = arguments[i];
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(CheckResultTypes(*function, results));
   open_.erase(name);
   location_ = use;
   return results;
 }
 
-Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportGetDimensionSize(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const Shape& shape = operands[0]->shape();
   const bool fixed =
       shape.IsArray() && dimension >= 0 && dimension < shape.rank() && !shape.is_dynamic_dimension(dimension);
@@ -363,11 +361,8 @@ Status ImportGetDimensionSize(Frame& frame, const Operation& operation) {
 }
 
 // To a type without a bound: the first so many elements.
-Status ImportSetDimensionSize(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(2));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportSetDimensionSize(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const Shape shape = operands[0]->shape(), &stated = frame.importer.program().ShapeOf(operation.results[0]);
   if (!frame.importer.refines() || !HasUnknownSize(stated))
     return ImportPlain(frame, operation, Opcode::kSetDimensionSize);
@@ -386,30 +381,29 @@ Status ImportSetDimensionSize(Frame& frame, const Operation& operation) {
 }
 
 // Those that stand for operations whose sizes are operands. False: no such one.
-Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation) {
+Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const std::string target, operation.Text("call_target_name"));
   if (frame.importer.refines() && target == "shape_assertion") {
     VXLA_RETURN_IF_ERROR(ImportShapeAssertion(frame, operation));
   } else if (frame.importer.refines() && target == "stablehlo.shape_refinement_operand_wrapper") {
     VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
-    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operand}));
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {operands[0]}));
   } else if (target == "shape_assertion") {
     return ImportBoundedAssertion(frame, operation);
   } else if (target == "stablehlo.dynamic_reduce_window") {
-    VXLA_RETURN_IF_ERROR(ImportDynamicReduceWindow(frame, operation, operation.results.size()));
+    VXLA_RETURN_IF_ERROR(ImportDynamicReduceWindow(frame, operation, operands));
   } else if (target == "stablehlo.dynamic_top_k") {
-    VXLA_RETURN_IF_ERROR(ImportDynamicTopK(frame, operation));
+    VXLA_RETURN_IF_ERROR(ImportDynamicTopK(frame, operation, operands));
   } else if (target == "stablehlo.dynamic_rng_bit_generator") {
-    VXLA_RETURN_IF_ERROR(ImportDynamicRngBits(frame, operation));
+    VXLA_RETURN_IF_ERROR(ImportDynamicRngBits(frame, operation, operands));
   } else {
     return false;
   }
   return true;
 }
 
-Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list) {
-  std::vector<Instruction*> scalars;
+Result<Instructions> Scalars(Frame& frame, const Operation& operation, Instruction* list) {
+  Instructions scalars;
   const Shape shape = list->shape();
   for (int64_t i = 0; i < shape.ElementCount(); ++i) {
     SliceAttributes part;
@@ -422,7 +416,7 @@ Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operati
 }
 
 // real_dynamic_slice that begins where data say, but whose size is known: from %start to %start + size, or by its type.
-Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands) {
+Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const Instructions& operands) {
   const Shape& from = operands[0]->shape();
   if (!frame.importer.refines() || frame.importer.Known(operands[1]) != nullptr || operands[1]->shape().rank() != 1 ||
       operands[1]->shape().ElementCount() != from.rank()) {
@@ -443,7 +437,7 @@ Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const s
       sizes.push_back(stated.dimension(i) == 0 ? 0 : (stated.dimension(i) - 1) * strides->GetInt(i) + 1);
   }
   if (sizes.size() != static_cast<size_t>(from.rank())) return false;
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> starts, Scalars(frame, operation, operands[1]));
+  VXLA_ASSIGN_OR_RETURN(Instructions starts, Scalars(frame, operation, operands[1]));
   starts.insert(starts.begin(), operands[0]);
   SliceAttributes every;
   bool strided = false;
@@ -466,13 +460,13 @@ Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const I
   const int branch = BranchOf(known->GetInt(0), operation.name.ends_with(".if"), count);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, static_cast<size_t>(branch)));
   if (!block->arguments.empty()) return false;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
   return true;
 }
 
 // What a loop's body returns as it came stays what it begins with.
-void Importer::KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init) {
+void Importer::KeepInvariants(const Operation& operation, const Instructions& init) {
   if (!refines() || operation.regions.size() != 2) return;
   const auto &condition = operation.regions[0].blocks, &body = operation.regions[1].blocks;
   if (condition.size() != 1 || body.size() != 1 || body[0].operations.empty()) return;

@@ -15,20 +15,12 @@ Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId va
       outside.name, PrintType(outside.type));
 }
 
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) {
+Result<Instructions> Operands(Frame& frame, const Operation& operation) {
   return Transformed(operation.operands, [&](const ValueId value) { return Lookup(frame, operation, value); });
 }
 
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
-                                           std::optional<size_t> results) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(count));
-  if (results) VXLA_RETURN_IF_ERROR(operation.ExpectResults(*results));
-  return Operands(frame, operation);
-}
-
-Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
-                                 std::vector<Instruction*> operands, Attributes attributes,
-                                 std::vector<Computation*> called, Shape stated) {
+Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
+                                 Attributes attributes, std::vector<Computation*> called, Shape stated) {
   const int expected = FactsOf(opcode).operand_count;
   if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
     return operation.Error("{} operands, expected {}", operands.size(), expected);
@@ -50,7 +42,7 @@ Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcod
   return frame.computation->Add(std::move(instruction));
 }
 
-Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
                     Attributes attributes, std::vector<Computation*> called, Shape stated) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
@@ -58,7 +50,7 @@ Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std
   return BindResults(frame, operation, result);
 }
 
-Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
+Status BindValues(Frame& frame, const Operation& operation, const Instructions& values) {
   if (values.size() != operation.results.size())
     return operation.Error("{} results are stated, {} follow from the operands", operation.results.size(),
                            values.size());
@@ -86,24 +78,36 @@ Status BindResults(Frame& frame, const Operation& operation, Instruction* instru
     return operation.Error("{} results are stated, the operands give {}", operation.results.size(),
                            PrintType(instruction->shape()));
   }
-  std::vector<Instruction*> elements;
+  Instructions elements;
   for (size_t i = 0; i < operation.results.size(); ++i)
     elements.push_back(frame.Element(instruction, static_cast<int64_t>(i)));
   return BindValues(frame, operation, elements);
 }
 
-Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
-                                         const std::vector<Instruction*>& arguments) {
+Result<Instruction*> Composed(Frame& frame, const Operation& operation, const Instructions& operands,
+                              const BuildProgram& build) {
+  XlaBuilder builder("composed");
+  std::vector<XlaOp> parameters;
+  for (const Instruction* operand : operands)
+    parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), operand->shape()));
+  const XlaOp root = build(parameters);
+  if (root.builder() == nullptr) return operation.NotSupported("not supported yet");
+  const Result<XlaComputation> program = builder.Build(root);
+  if (!program.ok()) return operation.Error("{}", program.status().message());
   std::unordered_map<const Computation*, Computation*> callees;
-  for (const auto& callee : program.module().computations()) {
-    if (callee.get() == program.module().entry()) continue;
+  for (const auto& callee : program->module().computations()) {
+    if (callee.get() == program->module().entry()) continue;
     Computation* const copy = frame.importer.module().AddComputation(callee->name());
     copy->set_root(CloneInto(*callee, *copy, {}, [&](Computation* called) { return callees.at(called); }));
     callees[callee.get()] = copy;
   }
-  Instruction* const root = CloneInto(*program.module().entry(), *frame.computation, arguments,
-                                      [&](Computation* called) { return callees.at(called); });
-  return std::vector<Instruction*>{root};
+  return CloneInto(*program->module().entry(), *frame.computation, operands,
+                   [&](Computation* called) { return callees.at(called); });
+}
+
+Status BindComposed(Frame& frame, const Operation& operation, const Instructions& operands, const BuildProgram& build) {
+  VXLA_ASSIGN_OR_RETURN(Instruction* const root, Composed(frame, operation, operands, build));
+  return BindValues(frame, operation, {root});
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

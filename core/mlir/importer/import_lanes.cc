@@ -73,7 +73,7 @@ Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axe
   return frame.Broadcast(value, std::move(sizes), std::move(places));
 }
 
-void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values) {
+void Align(Frame& frame, const Operation& operation, Instructions& values) {
   const Axes axes = AxesOf(frame, operation);
   if (axes.empty()) return;
   Shape own;
@@ -126,7 +126,7 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
   // What differs along all axes has so many elements.
   Status fits = CheckShape(Shape(ElementType::kS64, frame.importer.lanes().sizes));
   if (!fits.ok()) fits = operation.NotSupported("the elements of regions within one another: {}", fits.message());
-  const Result<std::vector<Instruction*>> results = fits.ok() ? RunBlock(frame, *block) : fits;
+  const Result<Instructions> results = fits.ok() ? RunBlock(frame, *block) : fits;
   if (!results.ok()) {
     frame.importer.lanes().sizes.resize(before);
     return results.status();
@@ -150,7 +150,7 @@ Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Sh
   return value;
 }
 
-Status ImportGenerate(Frame& frame, const Operation& operation) {
+Status ImportGenerate(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
   Axes axes;
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, RunLanes(frame, operation, shape, &axes));
@@ -158,8 +158,7 @@ Status ImportGenerate(Frame& frame, const Operation& operation) {
   return BindLanes(frame, operation.results[0], operation, value, std::move(axes));
 }
 
-Status ImportTensorCast(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
+Status ImportTensorCast(Frame& frame, const Operation& operation, Instructions& operands) {
   return BindLanes(frame, operation, operands[0]);
 }
 
@@ -169,13 +168,12 @@ bool InLaneBranch(const Frame& frame) {
 
 // A gather of one element for each place along the axes; those of the tensor itself go along with it. What does not
 // take the branch that it is in gets the first element, whatever its index: that is no fault of the program.
-Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
-                         bool guarded) {
+Status ImportLaneExtract(Frame& frame, const Operation& operation, const Instructions& operands, bool guarded) {
   if (operands.size() == 1) return BindLanes(frame, operation, operands[0]);
   Axes axes = AxesOf(frame, operation);
   const Axes& of_tensor = AxesOf(frame, operation.operands[0]);
   Instruction* takes = guarded ? TakesBranches(frame, axes) : nullptr;
-  std::vector<Instruction*> indices;
+  Instructions indices;
   IntList sizes;
   for (const int axis : axes) sizes.push_back(frame.importer.lanes().sizes[axis]);
   sizes.push_back(1);
@@ -209,14 +207,13 @@ Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::ve
 }
 
 // Both branches for all elements, and each element's own of them.
-Status ImportLaneBranches(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const predicate, Lookup(frame, operation, operation.operands[0]));
+Status ImportLaneBranches(Frame& frame, const Operation& operation, Instructions& operands) {
   Operation choices[2];  // of (predicate, value of the first branch, value of the second) for each result
-  std::vector<Instruction*> results[2];
+  Instructions results[2];
   for (size_t i = 0; i < 2; ++i) {
     VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, i));
     frame.importer.lanes().branches.push_back({&frame, operation.operands[0], i == 0});
-    Result<std::vector<Instruction*>> given = RunBlock(frame, *block);
+    Result<Instructions> given = RunBlock(frame, *block);
     frame.importer.lanes().branches.pop_back();
     VXLA_ASSIGN_OR_RETURN(results[i], std::move(given));
     if (results[i].size() != operation.results.size())
@@ -229,7 +226,7 @@ Status ImportLaneBranches(Frame& frame, const Operation& operation) {
     choice.location = operation.location;
     choice.operands = {operation.operands[0], choices[0].operands[k], choices[1].operands[k]};
     choice.results = {operation.results[k]};
-    std::vector<Instruction*> values{predicate, results[0][k], results[1][k]};
+    Instructions values{operands[0], results[0][k], results[1][k]};
     Align(frame, choice, values);
     VXLA_ASSIGN_OR_RETURN(Instruction* const value, AddInferred(frame, choice, Opcode::kSelect, values));
     VXLA_RETURN_IF_ERROR(BindLanes(frame, choice, value));

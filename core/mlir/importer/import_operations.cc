@@ -17,18 +17,6 @@ std::string_view StablehloName(std::string_view name) {
   return {};
 }
 
-const std::unordered_map<std::string_view, Opcode>& StablehloOpcodes() {
-  static const auto* const opcodes = [] {
-    auto* map = new std::unordered_map<std::string_view, Opcode>;
-    for (int i = 0; i < OpcodeCount(); ++i) {
-      const OpcodeFacts& facts = FactsOf(static_cast<Opcode>(i));
-      if (!facts.stablehlo_text.empty()) map->emplace(facts.stablehlo_text, static_cast<Opcode>(i));
-    }
-    return map;
-  }();
-  return *opcodes;
-}
-
 // An array whose memory is its own is for calls, and for what hands values on.
 Status CheckBuffers(Frame& frame, const Operation& operation) {
   const std::string_view name = StablehloName(operation.name);
@@ -45,95 +33,102 @@ Status CheckBuffers(Frame& frame, const Operation& operation) {
   return OkStatus();
 }
 
-template <Status (ShardingImporter::*kMember)(Frame& frame, const Operation& operation)>
-Status OfSharding(Frame& frame, const Operation& operation) {
-  return (frame.importer.shardings().*kMember)(frame, operation);
+template <auto kMember>
+Status OfSharding(Frame& frame, const Operation& operation, Instructions& operands) {
+  return (frame.importer.shardings().*kMember)(frame, operation, operands);
 }
 
-using Handlers = std::unordered_map<std::string_view, Handler*>;
+using Handlers = std::unordered_map<std::string_view, HandlerRow>;
 
 // By their names without the dialect.
 const Handlers& StablehloHandlers() {
   static const Handlers handlers{
-      {"constant", ImportConstant},
-      {"broadcast_in_dim", ImportBroadcastInDim},
-      {"dynamic_broadcast_in_dim", ImportBroadcastInDim},
-      {"broadcast", ImportBroadcast},
-      {"reshape", ImportReshape},
-      {"dynamic_reshape", ImportReshape},
-      {"iota", ImportIota},
-      {"dynamic_iota", ImportIota},
-      {"dynamic_pad", ImportDynamicPad},
-      {"real_dynamic_slice", ImportRealDynamicSlice},
-      {"dynamic_gather", ImportDynamicGather},
-      {"dynamic_conv", ImportDynamicConvolution},
-      {"async_start", ImportAsyncStart},
-      {"async_done", ImportAsyncDone},
-      {"dot", ImportDot},
-      {"einsum", ImportEinsum},
-      {"unary_einsum", ImportEinsum},
-      {"torch_index_select", ImportTorchIndexSelect},
-      {"compare", ImportCompare},
-      {"rng", ImportRng},
-      {"optimization_barrier", ImportBarrier},
-      {"while", ImportWhile},
-      {"if", ImportBranches},
-      {"case", ImportBranches},
-      {"reduce", ImportAlong},
-      {"reduce_window", ImportWindowed},
-      {"scatter", ImportScatter},
-      {"select_and_scatter", ImportWindowed},
-      {"sort", ImportSort},
-      {"map", ImportAlong},
-      {"all_reduce", ImportReducingCollective},
-      {"reduce_scatter", ImportReducingCollective},
-      {"all_to_all", ImportAllToAll},
-      {"collective_broadcast", ImportCollectiveBroadcast},
-      {"collective_reduce", ImportCollectiveReduce},
-      {"cross-replica-sum", ImportCrossReplicaSum},
-      {"composite", ImportComposite},
-      {"custom_call", ImportCustomCall},
-      {"get_dimension_size", ImportGetDimensionSize},
-      {"set_dimension_size", ImportSetDimensionSize},
-      {"infeed", ImportInfeed},
-      {"outfeed", ImportOutfeed},
-      {"send", ImportSend},
-      {"recv", ImportRecv},
-      {"convert", ImportConvert},
-      {"call", ImportCall},
+      {"constant", {ImportConstant, 0, 1}},
+      {"broadcast_in_dim", {ImportBroadcastInDim, AtLeast(1), 1}},
+      {"dynamic_broadcast_in_dim", {ImportBroadcastInDim, AtLeast(1), 1}},
+      {"broadcast", {ImportBroadcast, 1}},
+      {"reshape", {ImportReshape, AtLeast(1), 1}},
+      {"dynamic_reshape", {ImportReshape, AtLeast(1), 1}},
+      {"iota", {ImportIota, kAny, 1}},
+      {"dynamic_iota", {ImportIota, kAny, 1}},
+      {"dynamic_pad", {ImportDynamicPad, 5}},
+      {"real_dynamic_slice", {ImportRealDynamicSlice, 4}},
+      {"dynamic_gather", {ImportDynamicGather, 3}},
+      {"dynamic_conv", {ImportDynamicConvolution, 3}},
+      {"async_start", {ImportAsyncStart, kAny, 1}},
+      {"async_done", {ImportAsyncDone, 1}},
+      {"dot", {ImportDot, 2}},
+      {"einsum", {ImportEinsum, 2}},
+      {"unary_einsum", {ImportEinsum, 1}},
+      {"torch_index_select", {ImportTorchIndexSelect, 2}},
+      {"compare", {ImportCompare, 2}},
+      {"rng", {ImportRng, 3}},
+      {"optimization_barrier", {ImportBarrier}},
+      {"while", {ImportWhile, kAny, kAny, 2}},
+      {"if", {ImportBranches, 1, kAny, 2}},
+      {"case", {ImportBranches, 1}},
+      {"reduce", {ImportAlong, kAny, kAny, 1}},
+      {"reduce_window", {ImportWindowed, AtLeast(2), kAny, 1}},
+      {"scatter", {ImportScatter, kAny, kAny, 1}},
+      {"select_and_scatter", {ImportWindowed, 3, kAny, 2}},
+      {"sort", {ImportSort, AtLeast(1), kAny, 1}},
+      {"map", {ImportAlong, kAny, kAny, 1}},
+      {"all_reduce", {ImportReducingCollective, kAny, kAny, 1}},
+      {"reduce_scatter", {ImportReducingCollective, kAny, kAny, 1}},
+      {"all_to_all", {ImportAllToAll, AtLeast(1)}},
+      {"collective_broadcast", {ImportCollectiveBroadcast, kAny, kAny, 0}},
+      {"collective_reduce", {ImportCollectiveReduce, AtLeast(1), kAny, 1}},
+      {"cross-replica-sum", {ImportCrossReplicaSum, 1, kAny, 0}},
+      {"composite", {ImportComposite}},
+      {"custom_call", {ImportCustomCall}},
+      {"get_dimension_size", {ImportGetDimensionSize, 1, 1}},
+      {"set_dimension_size", {ImportSetDimensionSize, 2, 1}},
+      {"infeed", {ImportInfeed}},
+      {"outfeed", {ImportOutfeed, AtLeast(1)}},
+      {"send", {ImportSend, AtLeast(1)}},
+      {"recv", {ImportRecv}},
+      {"convert", {ImportConvert, 1, 1, 0}},
+      {"call", {ImportCall}},
   };
   return handlers;
 }
 
 const Handlers& OtherHandlers() {
   static const Handlers handlers{
-      {"func.call", ImportCall},
-      {"interpreter.probe", ImportCheck},
-      {"interpreter.print", ImportCheck},
-      {"chlo.constant", ImportConstant},
-      {"chlo.dynamic_reshape", ImportReshape},
-      {"chlo.constant_like", ImportConstantLike},
-      {"chlo.ragged_dot", ImportRaggedDot},
-      {"chlo.scan", ImportScan},
-      {"chlo.top_k", ImportTopK},
-      {"sdy.mesh", ImportNothing},
-      {"sdy.sharding_constraint", OfSharding<&ShardingImporter::ImportConstraint>},
-      {"sdy.sharding_group", OfSharding<&ShardingImporter::ImportGroup>},
-      {"sdy.manual_computation", OfSharding<&ShardingImporter::ImportManualComputation>},
+      {"arith.constant", {ImportArithConstant, 0, 1}},
+      {"func.call", {ImportCall}},
+      {"interpreter.probe", {ImportCheck, 1}},
+      {"interpreter.print", {ImportCheck}},
+      {"chlo.constant", {ImportConstant, 0, 1}},
+      {"chlo.dynamic_reshape", {ImportReshape, AtLeast(1), 1}},
+      {"chlo.constant_like", {ImportConstantLike, 1, 1}},
+      {"chlo.ragged_dot", {ImportRaggedDot, 3}},
+      {"chlo.scan", {ImportScan, kAny, kAny, 1}},
+      {"chlo.top_k", {ImportTopK}},
+      {"sdy.mesh", {ImportNothing}},
+      {"sdy.sharding_constraint", {OfSharding<&ShardingImporter::ImportConstraint>, 1, 1}},
+      {"sdy.sharding_group", {OfSharding<&ShardingImporter::ImportGroup>, 1, 0}},
+      {"sdy.manual_computation", {OfSharding<&ShardingImporter::ImportManualComputation>}},
   };
   return handlers;
 }
 
-Handler* HandlerOf(std::string_view name) {
+HandlerRow HandlerOf(std::string_view name) {
   const std::string_view stablehlo = StablehloName(name);
-  if (!stablehlo.empty()) {
-    const auto found = StablehloHandlers().find(stablehlo);
-    return found == StablehloHandlers().end() ? nullptr : found->second;
-  }
-  if (const auto found = OtherHandlers().find(name); found != OtherHandlers().end()) return found->second;
-  if (Handler* const handler = TensorHandlerOf(name); handler != nullptr) return handler;
-  if (name.starts_with("check.")) return ImportCheck;
-  return name.starts_with("chlo.") ? ImportChlo : nullptr;
+  const Handlers& handlers = stablehlo.empty() ? OtherHandlers() : StablehloHandlers();
+  const auto found = handlers.find(stablehlo.empty() ? name : stablehlo);
+  if (found != handlers.end()) return found->second;
+  if (!stablehlo.empty()) return {};
+  if (const HandlerRow row = TensorHandlerOf(name); row.handler != nullptr) return row;
+  if (name.starts_with("check.")) return {ImportCheck};
+  return {name.starts_with("chlo.") ? ImportChlo : nullptr};
+}
+
+Status CheckCounts(const Operation& operation, const HandlerRow& row) {
+  if (row.regions != kAny) VXLA_RETURN_IF_ERROR(operation.ExpectRegions(row.regions));
+  if (row.operands < kAny) VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(kAny - row.operands));
+  if (row.operands > kAny) VXLA_RETURN_IF_ERROR(operation.ExpectOperands(row.operands));
+  return row.results == kAny ? OkStatus() : operation.ExpectResults(row.results);
 }
 
 Status ImportUnsharded(Frame& frame, const Operation& operation) {
@@ -143,11 +138,15 @@ Status ImportUnsharded(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(CheckBuffers(frame, operation));
   if (!frame.importer.lanes().sizes.empty() && !RunsForLanes(operation.name) && HasLanes(frame, operation))
     return operation.NotSupported("values that differ from element to element of a region are not supported");
-  if (Handler* const handler = HandlerOf(operation.name)) return (*handler)(frame, operation);
+  if (const HandlerRow row = HandlerOf(operation.name); row.handler != nullptr) {
+    VXLA_RETURN_IF_ERROR(CheckCounts(operation, row));
+    VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
+    return row.handler(frame, operation, operands);
+  }
   const std::string_view stablehlo = StablehloName(operation.name);
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
-  const auto found = StablehloOpcodes().find(stablehlo);
-  if (found != StablehloOpcodes().end()) return ImportPlain(frame, operation, found->second);
+  if (const auto opcode = ParseOpcode(stablehlo, &OpcodeFacts::stablehlo_text))
+    return ImportPlain(frame, operation, *opcode);
   if (operation.name.starts_with("interpreter.")) {
     return Unsupported("{}: stands only in the function that `vxla check` runs, not in a region or a called function",
                        operation.name)
@@ -167,7 +166,7 @@ Result<const Block*> OnlyBlock(const Operation& operation, size_t region) {
   return operation.NotSupported("a region of {} blocks", blocks.size());
 }
 
-Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block) {
+Result<Instructions> RunBlock(Frame& frame, const Block& block) {
   for (const Operation& operation : block.operations) {
     if (!IsReturn(operation.name)) {
       VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
@@ -191,7 +190,7 @@ Status ImportOperation(Frame& frame, const Operation& operation) {
 
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
   VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instructions operands, Operands(frame, operation));
   for (size_t i = 0; opcode == Opcode::kAfterAll && i < operands.size(); ++i) {  // HLO's takes any values
     const Shape& shape = operands[i]->shape();
     if (!shape.IsToken()) return operation.Error("operand {} is {}, not a token", i, shape.ToString());

@@ -5,40 +5,47 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// Imports one operation.
-using Handler = Status(Frame& frame, const Operation& operation);
+// Imports one operation; its operands are the handler's to change.
+using Handler = Status(Frame& frame, const Operation& operation, Instructions& operands);
+// With how many operands, results and regions it takes.
+constexpr int kAny = -1;
+constexpr int AtLeast(int count) { return kAny - count; }
+struct HandlerRow {
+  Handler* handler = nullptr;
+  int operands = kAny, results = kAny, regions = kAny;
+};
 
 // Instructions of a frame, and what values are there (import_frame.cc).
 Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value);
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation);
-// An error unless there are so many, and of results, where given, so many.
-Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation, size_t count,
-                                           std::optional<size_t> results = {});
+Result<Instructions> Operands(Frame& frame, const Operation& operation);
 // With its shape inferred; `stated` gives what the operands leave open.
-Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
-                                 std::vector<Instruction*> operands, Attributes attributes = NoAttributes{},
-                                 std::vector<Computation*> called = {}, Shape stated = {});
+Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
+                                 Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {},
+                                 Shape stated = {});
 // The same, whose results are those of the operation.
-Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+Status BindInferred(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
                     Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {}, Shape stated = {});
-Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
+Status BindValues(Frame& frame, const Operation& operation, const Instructions& values);
 // The results of an operation are those of an instruction: it, or the elements of its tuple.
 Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction);
-Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
-                                         const std::vector<Instruction*>& arguments);
+// The root of a program of such operands, which is written here.
+using BuildProgram = std::function<XlaOp(const std::vector<XlaOp>&)>;
+Result<Instruction*> Composed(Frame& frame, const Operation& operation, const Instructions& operands,
+                              const BuildProgram& build);
+Status BindComposed(Frame& frame, const Operation& operation, const Instructions& operands, const BuildProgram& build);
 
 // Any operation, and those of one opcode (import_operations.cc).
 Result<const Block*> OnlyBlock(const Operation& operation, size_t region);
-Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
+Result<Instructions> RunBlock(Frame& frame, const Block& block);
 Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
-Handler ImportOperation;
+Status ImportOperation(Frame& frame, const Operation& operation);
 
 // Single operations (import_ops.cc).
 Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated);
 Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
 Handler ImportConstant, ImportBroadcastInDim, ImportBroadcast, ImportReshape, ImportIota, ImportDynamicPad,
     ImportRealDynamicSlice, ImportDynamicGather, ImportDynamicConvolution, ImportDot, ImportCompare, ImportRng,
-    ImportConvert, ImportIdentity, ImportNothing, ImportBarrier;
+    ImportConvert, ImportNothing, ImportBarrier;
 
 // Products and sequences (import_products.cc).
 Handler ImportEinsum, ImportTorchIndexSelect, ImportRaggedDot, ImportScan, ImportConstantLike;
@@ -57,9 +64,9 @@ enum class Takes : uint8_t { kConstants, kOnce, kPairs, kAccumulated };
 std::vector<ValueId> FreeValues(const Region& region);
 bool Sinks(const Instruction* value);
 Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
-                                        std::vector<Instruction*>& captures);
-void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands);
-Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                                        Instructions& captures);
+void Promote(Frame& frame, Opcode opcode, const Computation& reducer, Instructions& operands);
+Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
                          Attributes attributes, Takes takes, Shape stated = {});
 Handler ImportWhile, ImportBranches, ImportAlong, ImportWindowed, ImportScatter, ImportSort, ImportReducingCollective;
 
@@ -70,7 +77,7 @@ Shape OwnShape(Frame& frame, ValueId value, const Instruction* instruction);
 // With these axes, of which it has some, and `own` as its dimensions where it is one for all of them.
 Instruction* Spread(Frame& frame, Instruction* value, const Axes& has, const Axes& axes, std::span<const int64_t> own);
 // The operands, each with the axes of all.
-void Align(Frame& frame, const Operation& operation, std::vector<Instruction*>& values);
+void Align(Frame& frame, const Operation& operation, Instructions& values);
 // Binds what has the axes of the operands together.
 Status BindLanes(Frame& frame, const Operation& operation, Instruction* value);
 Status BindLanes(Frame& frame, ValueId result, const Operation& operation, Instruction* value, Axes axes);
@@ -78,12 +85,11 @@ bool HasLanes(Frame& frame, const Operation& operation);  // an operand, or a va
 // A region with an index for each dimension of `shape`; a scalar if all its elements are the same.
 Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape, Axes* outer = nullptr);
 bool InLaneBranch(const Frame& frame);
-Status ImportLaneExtract(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
-                         bool guarded);
+Status ImportLaneExtract(Frame& frame, const Operation& operation, const Instructions& operands, bool guarded);
 Handler ImportGenerate, ImportTensorCast, ImportLaneBranches;
 
 // The tensor dialect (import_tensor.cc).
-Handler* TensorHandlerOf(std::string_view name);
+HandlerRow TensorHandlerOf(std::string_view name);
 Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
 void MarkChecked(Instruction* instruction, const Operation& operation);
 // Of a loop whose updates are parallel: from here on its number is new; what it starts with; one of the updates.
@@ -97,22 +103,22 @@ Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
 Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
 Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
                               ComparisonDirection direction);
-Handler ImportArith, ImportShapeDialect;
+Handler ImportArith, ImportArithConstant, ImportShapeDialect;
 
 // Sizes that are operands, and known when the program is refined (import_dynamic.cc).
 // A result that is known becomes a constant.
 Instruction* Folded(Frame& frame, Instruction* value);
 Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type);
-Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation);
+Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation, Instructions& operands);
 // Starts that are one value each, of an array of them.
-Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list);
-Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+Result<Instructions> Scalars(Frame& frame, const Operation& operation, Instruction* list);
+Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const Instructions& operands);
 Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index);
 Handler ImportGetDimensionSize, ImportSetDimensionSize;
 
 // Results with bounds, whose sizes are operands (import_bounded.cc).
 bool IsBounded(Frame& frame, const Operation& operation, size_t result = 0);
-bool AreKnown(Frame& frame, const std::vector<Instruction*>& operands, size_t first);
+bool AreKnown(Frame& frame, const Instructions& operands, size_t first);
 Instruction* ElementAt(Frame& frame, Instruction* list, int64_t i);
 // Of places at which something lies in steps from 0 on, `count` times: which it is, and whether one lies there.
 struct Steps {
@@ -120,9 +126,8 @@ struct Steps {
 };
 Steps InSteps(Frame& frame, Instruction* at, Instruction* step, Instruction* count);
 Instruction* Extent(Frame& frame, Instruction* value, int64_t dimension);
-Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value,
-                               const std::vector<Instruction*>& sizes);
-std::vector<Instruction*> BoundedSizes(Frame& frame, const Shape& stated, Instruction* list);
+Result<Instruction*> WithSizes(Frame& frame, const Operation& operation, Instruction* value, const Instructions& sizes);
+Instructions BoundedSizes(Frame& frame, const Shape& stated, Instruction* list);
 Result<Instruction*> AtBound(Frame& frame, const Operation& operation, Instruction* value, int dimension,
                              int64_t bound);
 Result<Instruction*> WithAgreedSize(Frame& frame, const Operation& operation, Instruction* value, int dimension,
@@ -132,25 +137,24 @@ constexpr char kShapesDoNotFit[] = "the shapes do not fit";
 // "... {0} ..." with the values in the places of the numbers.
 std::string FillIn(std::string_view text, std::span<const std::string> values);
 Result<bool> ImportBoundedAssertion(Frame& frame, const Operation& operation);
-Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
-                 Attributes attributes, size_t list);
-Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status BindSized(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands, Attributes attributes,
+                 size_t list);
+Status ImportBoundedBroadcast(Frame& frame, const Operation& operation, const Instructions& operands,
                               const IntList& dimensions);
-Status ImportBoundedReshape(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+Status ImportBoundedReshape(Frame& frame, const Operation& operation, const Instructions& operands);
 Result<Instruction*> TakeAlong(Frame& frame, const Operation& operation, Instruction* value, int64_t dimension,
                                Instruction* places);
-Status ImportBoundedPad(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
-Status ImportBoundedSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
-Status ImportBoundedGather(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status ImportBoundedPad(Frame& frame, const Operation& operation, const Instructions& operands);
+Status ImportBoundedSlice(Frame& frame, const Operation& operation, const Instructions& operands);
+Status ImportBoundedGather(Frame& frame, const Operation& operation, const Instructions& operands,
                            GatherAttributes attributes);
 Status ImportBoundedConvolution(Frame& frame, Operation convolution, Instruction* padding);
 
 // Custom calls with such results (import_bounded_calls.cc).
-Status ImportBoundedTopK(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
-Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands,
+Status ImportBoundedTopK(Frame& frame, const Operation& operation, const Instructions& operands);
+Status ImportBoundedRngBits(Frame& frame, const Operation& operation, const Instructions& operands,
                             RngBitGeneratorAttributes attributes);
-Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                                 Computation* reducer);
+Status ImportBoundedReduceWindow(Frame& frame, const Operation& operation, Instructions operands, Computation* reducer);
 
 // Functions of checks (import_checks.cc).
 Handler ImportCheck;

@@ -49,22 +49,6 @@ Result<std::vector<PrecisionLevel>> PrecisionOf(const Operation& operation) {
 
 namespace {
 
-Result<CompareAttributes> CompareOf(const Operation& operation) {
-  CompareAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int direction, operation.Word("comparison_direction", kDirectionWords));
-  attributes.direction = static_cast<ComparisonDirection>(direction);
-  VXLA_ASSIGN_OR_RETURN(const int type, operation.Word("compare_type", kCompareTypeWords, 0));
-  attributes.type = static_cast<ComparisonType>(type);
-  return attributes;
-}
-
-Result<ReducePrecisionAttributes> ReducePrecisionOf(const Operation& operation) {
-  ReducePrecisionAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.exponent_bits, operation.Int("exponent_bits"));
-  VXLA_ASSIGN_OR_RETURN(attributes.mantissa_bits, operation.Int("mantissa_bits"));
-  return attributes;
-}
-
 Result<SliceAttributes> SliceOf(const Operation& operation, const IntList& starts, const IntList& limits,
                                 const IntList& strides) {
   SliceAttributes attributes;
@@ -181,12 +165,6 @@ Result<ConvolutionAttributes> ConvolutionOf(const Operation& operation, const Pr
   return attributes;
 }
 
-Result<DynamicSliceAttributes> DynamicSliceOf(const Operation& operation) {
-  DynamicSliceAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.dynamic_slice_sizes, operation.Ints("slice_sizes"));
-  return attributes;
-}
-
 Result<DimensionsAttributes> DimensionsOf(const Operation& operation, std::string_view name) {
   DimensionsAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required(name));
@@ -195,44 +173,6 @@ Result<DimensionsAttributes> DimensionsOf(const Operation& operation, std::strin
     return attributes;
   }
   VXLA_ASSIGN_OR_RETURN(attributes.dimensions, operation.Ints(name));
-  return attributes;
-}
-
-Result<FftAttributes> FftOf(const Operation& operation) {
-  FftAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const int type, operation.Word("fft_type", kFftWords));
-  attributes.fft_type = static_cast<FftType>(type);
-  VXLA_ASSIGN_OR_RETURN(attributes.fft_length, operation.Ints("fft_length"));
-  return attributes;
-}
-
-Result<RngBitGeneratorAttributes> RngBitGeneratorOf(const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const int algorithm, operation.Word("rng_algorithm", kAlgorithmWords));
-  return RngBitGeneratorAttributes{static_cast<RngAlgorithm>(algorithm)};
-}
-
-Result<RngAttributes> RngOf(const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const int distribution, operation.Word("rng_distribution", kDistributionWords));
-  return RngAttributes{static_cast<RngDistribution>(distribution)};
-}
-
-Result<TriangularSolveAttributes> TriangularSolveOf(const Operation& operation) {
-  TriangularSolveAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.left_side, operation.Bool("left_side", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.lower, operation.Bool("lower", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.unit_diagonal, operation.Bool("unit_diagonal", false));
-  VXLA_ASSIGN_OR_RETURN(const int transpose, operation.Word("transpose_a", kTransposeWords, 0));
-  attributes.transpose_a = static_cast<TransposeKind>(transpose);
-  return attributes;
-}
-
-Result<BatchNormAttributes> BatchNormOf(const Operation& operation) {
-  BatchNormAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(const Attribute* const epsilon, operation.Required("epsilon"));
-  if (epsilon->kind != Attribute::Kind::kFloat)
-    return operation.Error("epsilon is {}, no number", PrintAttribute(*epsilon));
-  attributes.epsilon = static_cast<float>(epsilon->real);
-  VXLA_ASSIGN_OR_RETURN(attributes.feature_index, operation.Int("feature_index"));
   return attributes;
 }
 
@@ -257,6 +197,41 @@ Result<CollectivePermuteAttributes> CollectivePermuteOf(const Operation& operati
   return attributes;
 }
 
+// Fields from the properties of their names; with a group, numbers from its parts, of which any may be absent.
+struct PropertyReader {
+  const Operation& operation;
+  const Attribute* group = nullptr;
+  Status status{};
+
+  void operator()(std::string_view field, auto& value, FieldKind kind) {
+    if (status.ok()) status = Read(PropertyName(field), value, kind == FieldKind::kRequired);
+  }
+
+  template <typename T>
+  Status Read(std::string_view name, T& value, bool required) const {
+    const Attribute* const part = group == nullptr ? nullptr : group->Find(name);
+    if constexpr (std::is_same_v<T, bool>) {
+      VXLA_SET_OR_RETURN(value, operation.Bool(name, value));
+    } else if constexpr (std::is_same_v<T, int64_t>) {
+      if (part != nullptr) value = part->integer;
+      if (group == nullptr) VXLA_SET_OR_RETURN(value, operation.Int(name));
+    } else if constexpr (std::is_same_v<T, IntList>) {
+      if (part != nullptr) VXLA_SET_OR_RETURN(value, operation.IntsOf(name, *part));
+      if (group == nullptr) VXLA_SET_OR_RETURN(value, operation.Ints(name));
+    } else if constexpr (std::is_same_v<T, float>) {
+      VXLA_ASSIGN_OR_RETURN(const Attribute* const number, operation.Required(name));
+      if (number->kind != Attribute::Kind::kFloat)
+        return operation.Error("{} is {}, no number", name, PrintAttribute(*number));
+      value = static_cast<float>(number->real);
+    } else if constexpr (requires { KeywordsOf(value); }) {
+      const int otherwise = required ? -1 : static_cast<int>(value);
+      VXLA_ASSIGN_OR_RETURN(const int word, operation.Word(name, KeywordsOf(value).words, otherwise));
+      value = static_cast<T>(word);
+    }
+    return OkStatus();
+  }
+};
+
 template <typename T>
 Result<Attributes> Lift(Result<T> attributes) {
   if (!attributes.ok()) return attributes.status();
@@ -267,10 +242,6 @@ Result<Attributes> Lift(Result<T> attributes) {
 
 Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, const Program& program) {
   switch (opcode) {
-    case Opcode::kCompare:
-      return Lift(CompareOf(operation));
-    case Opcode::kReducePrecision:
-      return Lift(ReducePrecisionOf(operation));
     case Opcode::kSlice:
       return Lift(SliceOf(operation));
     case Opcode::kPad:
@@ -281,8 +252,6 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
       return Lift(ConvolutionOf(operation, program));
     case Opcode::kGather:
       return Lift(GatherOf(operation));
-    case Opcode::kDynamicSlice:
-      return Lift(DynamicSliceOf(operation));
     case Opcode::kTranspose:
       return Lift(DimensionsOf(operation, "permutation"));
     case Opcode::kReverse:
@@ -291,26 +260,6 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
       return Lift(DimensionsOf(operation, "dimension"));
-    case Opcode::kFft:
-      return Lift(FftOf(operation));
-    case Opcode::kCholesky: {
-      VXLA_ASSIGN_OR_RETURN(const bool lower, operation.Bool("lower", false));
-      return Attributes(CholeskyAttributes{lower});
-    }
-    case Opcode::kTriangularSolve:
-      return Lift(TriangularSolveOf(operation));
-    case Opcode::kBatchNormTraining:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad:
-      return Lift(BatchNormOf(operation));
-    case Opcode::kRngBitGenerator:
-      return Lift(RngBitGeneratorOf(operation));
-    case Opcode::kRng:
-      return Lift(RngOf(operation));
-    case Opcode::kGetTupleElement: {
-      VXLA_ASSIGN_OR_RETURN(const int64_t index, operation.Int("index"));
-      return Attributes(GetTupleElementAttributes{index});
-    }
     case Opcode::kAllGather:
       return Lift(CollectiveOf(operation, "all_gather_dim"));
     case Opcode::kReduceScatter:
@@ -321,38 +270,32 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
       return Lift(CollectiveOf(operation, ""));
     case Opcode::kCollectivePermute:
       return Lift(CollectivePermuteOf(operation));
-    default:
-      return DefaultAttributes(opcode);
+    default: {
+      Attributes attributes = DefaultAttributes(opcode);
+      PropertyReader reader{operation};
+      std::visit([&](auto& a) { a.VisitFields(a, reader); }, attributes);
+      VXLA_RETURN_IF_ERROR(reader.status);
+      return attributes;
+    }
   }
 }
 
 Result<GatherAttributes> GatherOf(const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("dimension_numbers"));
   GatherAttributes attributes;
-  VXLA_RETURN_IF_ERROR(
-      operation.ReadParts(*numbers, {{"offset_dims", &attributes.offset_dims},
-                                     {"collapsed_slice_dims", &attributes.collapsed_slice_dims},
-                                     {"start_index_map", &attributes.start_index_map},
-                                     {"operand_batching_dims", &attributes.operand_batching_dims},
-                                     {"start_indices_batching_dims", &attributes.start_indices_batching_dims},
-                                     {"index_vector_dim", &attributes.index_vector_dim}}));
+  PropertyReader reader{operation, numbers};
+  attributes.VisitFields(attributes, reader);
+  VXLA_RETURN_IF_ERROR(reader.status);
   VXLA_ASSIGN_OR_RETURN(attributes.slice_sizes, operation.Ints("slice_sizes", {}));
-  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
   return attributes;
 }
 
 Result<ScatterAttributes> ScatterOf(const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("scatter_dimension_numbers"));
   ScatterAttributes attributes;
-  VXLA_RETURN_IF_ERROR(
-      operation.ReadParts(*numbers, {{"update_window_dims", &attributes.update_window_dims},
-                                     {"inserted_window_dims", &attributes.inserted_window_dims},
-                                     {"scatter_dims_to_operand_dims", &attributes.scatter_dims_to_operand_dims},
-                                     {"input_batching_dims", &attributes.input_batching_dims},
-                                     {"scatter_indices_batching_dims", &attributes.scatter_indices_batching_dims},
-                                     {"index_vector_dim", &attributes.index_vector_dim}}));
-  VXLA_ASSIGN_OR_RETURN(attributes.indices_are_sorted, operation.Bool("indices_are_sorted", false));
-  VXLA_ASSIGN_OR_RETURN(attributes.unique_indices, operation.Bool("unique_indices", false));
+  PropertyReader reader{operation, numbers};
+  attributes.VisitFields(attributes, reader);
+  VXLA_RETURN_IF_ERROR(reader.status);
   return attributes;
 }
 
@@ -369,9 +312,7 @@ Result<Window> ReduceWindowOf(const Operation& operation, int rank) {
   return out;
 }
 
-Status ImportConstant(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(0));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportConstant(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
   if (value->kind != Attribute::Kind::kElements)
     return operation.NotSupported("the value {} is no tensor", PrintAttribute(*value));
@@ -395,10 +336,7 @@ Status ImportConstant(Frame& frame, const Operation& operation) {
 }
 
 // HLO's broadcast grows no dimension from 1: a reshape drops such ones first.
-Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportBroadcastInDim(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(IntList dimensions, operation.Ints("broadcast_dimensions"));
   Instruction* operand = operands[0];
   VXLA_ASSIGN_OR_RETURN(const Shape target, DynamicShapeOf(frame, operation, 1));
@@ -430,8 +368,7 @@ Status ImportBroadcastInDim(Frame& frame, const Operation& operation) {
 }
 
 // broadcast: new dimensions to the left.
-Status ImportBroadcast(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
+Status ImportBroadcast(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, operation.Ints("broadcast_sizes"));
   IntList dimensions;
   IntList target = sizes;
@@ -441,9 +378,8 @@ Status ImportBroadcast(Frame& frame, const Operation& operation) {
   }
   const Shape stated = frame.importer.refines() ? Shape(operands[0]->shape().element_type(), target)
                                                 : frame.importer.ResultShape(operation);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kBroadcast, operands,
-                                                               DimensionsAttributes{dimensions}, {}, stated));
-  return BindValues(frame, operation, {result});
+  return BindInferred(frame, operation, Opcode::kBroadcast, std::move(operands), DimensionsAttributes{dimensions}, {},
+                      stated);
 }
 
 // The operand lists the sizes of a result whose type says them too.
@@ -465,17 +401,13 @@ Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, cons
 }
 
 // reshape; dynamic_reshape to a static type, whose second operand says the same.
-Status ImportReshape(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportReshape(Frame& frame, const Operation& operation, Instructions& operands) {
   if (operands.size() > 1 && IsBounded(frame, operation)) return ImportBoundedReshape(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 1));
   return BindInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape);
 }
 
-Status ImportIota(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportIota(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("iota_dimension"));
   if (!operation.operands.empty() && IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, 0);
@@ -501,8 +433,7 @@ Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t op
   return values;
 }
 
-Status ImportDynamicPad(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 5));
+Status ImportDynamicPad(Frame& frame, const Operation& operation, Instructions& operands) {
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2)) return ImportBoundedPad(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const IntList low, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList high, ConstantInts(frame, operation, 3));
@@ -511,8 +442,7 @@ Status ImportDynamicPad(Frame& frame, const Operation& operation) {
   return BindInferred(frame, operation, Opcode::kPad, {operands[0], operands[1]}, std::move(attributes));
 }
 
-Status ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 4));
+Status ImportRealDynamicSlice(Frame& frame, const Operation& operation, Instructions& operands) {
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 1))
     return ImportBoundedSlice(frame, operation, operands);
   VXLA_ASSIGN_OR_RETURN(const bool moving, ImportMovingSlice(frame, operation, operands));
@@ -524,8 +454,7 @@ Status ImportRealDynamicSlice(Frame& frame, const Operation& operation) {
   return BindInferred(frame, operation, Opcode::kSlice, {operands[0]}, std::move(attributes));
 }
 
-Status ImportDynamicGather(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
+Status ImportDynamicGather(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(GatherAttributes attributes, GatherOf(operation));
   if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2))
     return ImportBoundedGather(frame, operation, operands, std::move(attributes));
@@ -534,23 +463,18 @@ Status ImportDynamicGather(Frame& frame, const Operation& operation) {
 }
 
 // A convolution whose third operand is the padding.
-Status ImportDynamicConvolution(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const amount, Lookup(frame, operation, operation.operands[2]));
+Status ImportDynamicConvolution(Frame& frame, const Operation& operation, Instructions& operands) {
   Operation convolution = operation;
   convolution.operands.pop_back();
-  if (IsBounded(frame, operation) && !AreKnown(frame, {amount}, 0))
-    return ImportBoundedConvolution(frame, std::move(convolution), amount);
+  if (IsBounded(frame, operation) && !AreKnown(frame, operands, 2))
+    return ImportBoundedConvolution(frame, std::move(convolution), operands[2]);
   VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
-  Attribute list(Attribute::Kind::kArray);
-  for (const int64_t value : padding) list.elements.push_back(IntegerAttribute(value));
-  SetAttribute(convolution.attributes, "padding", std::move(list));
+  SetAttribute(convolution.attributes, "padding", IntListAttribute(padding));
   return ImportPlain(frame, convolution, Opcode::kConvolution);
 }
 
 // dot of vectors and matrices: the last dimension of lhs with the first of rhs.
-Status ImportDot(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2));
+Status ImportDot(Frame& frame, const Operation& operation, Instructions& operands) {
   DotAttributes attributes;
   attributes.lhs_contracting_dims = {operands[0]->shape().rank() - 1};
   attributes.rhs_contracting_dims = {0};
@@ -560,8 +484,7 @@ Status ImportDot(Frame& frame, const Operation& operation) {
 }
 
 // Of complex numbers by the real parts, then by the imaginary ones.
-Status ImportCompare(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+Status ImportCompare(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Attributes attributes,
                         AttributesFor(Opcode::kCompare, operation, frame.importer.typed()));
   const ComparisonDirection direction = std::get<CompareAttributes>(attributes).direction;
@@ -570,14 +493,12 @@ Status ImportCompare(Frame& frame, const Operation& operation) {
   if (!IsComplex(shape.element_type()) || equality) return ImportPlain(frame, operation, Opcode::kCompare);
   if (!(operands[1]->shape() == shape))
     return operation.Error("operands of {} and {}", PrintType(shape), PrintType(operands[1]->shape()));
-  VXLA_ASSIGN_OR_RETURN(const XlaComputation program, ComplexOrderProgram(shape, direction));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, program, operands));
-  return BindValues(frame, operation, results);
+  return BindComposed(frame, operation, operands,
+                      [&](const std::vector<XlaOp>& x) { return ComplexOrder(x[0], x[1], direction); });
 }
 
 // The third operand is the shape, which the result's type says too.
-Status ImportRng(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
+Status ImportRng(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, frame.importer.typed()));
   if (IsBounded(frame, operation))
     return BindSized(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), 2);
@@ -586,11 +507,7 @@ Status ImportRng(Frame& frame, const Operation& operation) {
 }
 
 // To a type that is not complex a complex number goes by its real part. HLO's convert refuses that.
-Status ImportConvert(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(0));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
+Status ImportConvert(Frame& frame, const Operation& operation, Instructions& operands) {
   const Shape &from = operands[0]->shape(), stated = frame.importer.ResultShape(operation);
   if (from.IsArray() && stated.IsArray() && IsComplex(from.element_type()) && !IsComplex(stated.element_type())) {
     VXLA_ASSIGN_OR_RETURN(operands[0], AddInferred(frame, operation, Opcode::kReal, {operands[0]}));
@@ -600,15 +517,9 @@ Status ImportConvert(Frame& frame, const Operation& operation) {
   return BindInferred(frame, operation, Opcode::kConvert, std::move(operands), std::move(attributes), {}, stated);
 }
 
-Status ImportIdentity(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
-  return BindValues(frame, operation, operands);
-}
+Status ImportNothing(Frame&, const Operation&, Instructions&) { return OkStatus(); }
 
-Status ImportNothing(Frame&, const Operation&) { return OkStatus(); }
-
-Status ImportBarrier(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportBarrier(Frame& frame, const Operation& operation, Instructions& operands) {
   if (operands.empty()) return OkStatus();
   return BindInferred(frame, operation, Opcode::kOptimizationBarrier, {frame.Together(std::move(operands))});
 }

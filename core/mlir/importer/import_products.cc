@@ -16,7 +16,7 @@ struct EinsumLetters {
   std::string result;
 };
 
-Result<EinsumLetters> LettersOf(const Operation& operation, const std::vector<Instruction*>& operands) {
+Result<EinsumLetters> LettersOf(const Operation& operation, const Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const std::string config, operation.Text("einsum_config"));
   EinsumLetters letters;
   std::string all = config;
@@ -143,23 +143,9 @@ Status CheckSegments(const Operation& operation, std::string_view name, size_t c
   return operation.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
 }
 
-// Builds a program of the operands' shapes and puts it in the operation's place.
-Status ImportProgram(Frame& frame, const Operation& operation,
-                     const std::function<XlaOp(const std::vector<XlaOp>&)>& build) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  XlaBuilder builder(operation.name.substr(operation.name.find('.') + 1));
-  std::vector<XlaOp> parameters;
-  for (const Instruction* operand : operands)
-    parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), operand->shape()));
-  const Result<XlaComputation> program = builder.Build(build(parameters));
-  if (!program.ok()) return operation.Error("{}", program.status().message());
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, *program, operands));
-  return BindValues(frame, operation, results);
-}
-
 // A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
-Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
-                       ScanAttributes attributes, int64_t size) {
+Status ImportStepsOnly(Frame& frame, const Operation& operation, Instructions operands, ScanAttributes attributes,
+                       int64_t size) {
   const int64_t dimension = attributes.dimensions[0];
   if (size < 0) return operation.Error("scan_dim_size is needed where there are no inputs");
   if (dimension < 0 || dimension >= kMaxRank)
@@ -169,13 +155,13 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
   sizes.push_back(size);
   const Shape steps(ElementType::kPred, sizes);
   VXLA_RETURN_IF_ERROR(CheckShape(steps));
-  std::vector<Instruction*> captures;
+  Instructions captures;
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
   if (body->parameters().size() != operands.size())
     return operation.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
   Frame outer(frame.importer, "step");
   outer.Parameter(step, 0);
-  std::vector<Instruction*> carried;
+  Instructions carried;
   for (const Instruction* parameter : body->parameters())
     carried.push_back(outer.Add(Opcode::kParameter, parameter->shape(), {},
                                 ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
@@ -189,16 +175,13 @@ Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Ins
 
 }  // namespace
 
-Status ImportEinsum(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(operation.name.ends_with("unary_einsum") ? 1 : 2));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportEinsum(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const EinsumLetters letters, LettersOf(operation, operands));
-  return ImportProgram(frame, operation, [&](const std::vector<XlaOp>& x) { return EinsumOf(x, letters); });
+  return BindComposed(frame, operation, operands, [&](const std::vector<XlaOp>& x) { return EinsumOf(x, letters); });
 }
 
 // operand[i..., index[i..., j...], k...] with the first batch_dims dimensions in common.
-Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+Status ImportTorchIndexSelect(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dim, operation.Int("dim"));
   VXLA_ASSIGN_OR_RETURN(const int64_t batch, operation.Int("batch_dims", 0));
   const Shape &operand = operands[0]->shape(), &index = operands[1]->shape();
@@ -217,12 +200,11 @@ Status ImportTorchIndexSelect(Frame& frame, const Operation& operation) {
   numbers.collapsed_slice_dims = {dim};
   numbers.start_index_map = {dim};
   numbers.index_vector_dim = index.rank();
-  return ImportProgram(frame, operation,
-                       [&](const std::vector<XlaOp>& x) { return Gather(x[0], x[1], numbers, sizes); });
+  return BindComposed(frame, operation, operands,
+                      [&](const std::vector<XlaOp>& x) { return Gather(x[0], x[1], numbers, sizes); });
 }
 
-Status ImportRaggedDot(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 3));
+Status ImportRaggedDot(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, operation.Required("ragged_dot_dimension_numbers"));
   DotAttributes attributes;
   VXLA_RETURN_IF_ERROR(operation.ReadParts(*numbers, {{"lhs_batching_dimensions", &attributes.lhs_batch_dims},
@@ -237,9 +219,7 @@ Status ImportRaggedDot(Frame& frame, const Operation& operation) {
 }
 
 // (inputs..., inits...) -> (outputs..., carries...); the body takes a slice of each input and the carries.
-Status ImportScan(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportScan(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dimension"));
   ScanAttributes attributes;
   attributes.dimensions = {dimension};
@@ -266,9 +246,7 @@ Status ImportScan(Frame& frame, const Operation& operation) {
 }
 
 // A number in the operand's shape.
-Status ImportConstantLike(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ImportConstantLike(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const value, operation.Required("value"));
   const bool real = value->kind == Attribute::Kind::kFloat;
   if (!real && value->kind != Attribute::Kind::kInteger)

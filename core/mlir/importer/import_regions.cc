@@ -66,13 +66,13 @@ Instruction* Sink(Frame& frame, const Instruction* value) {
 
 Instruction* SinkExpression(Frame& frame, const Instruction* value) {
   if (value->opcode() == Opcode::kConstant) return Sink(frame, value);
-  std::vector<Instruction*> operands;
+  Instructions operands;
   for (const Instruction* operand : value->operands()) operands.push_back(SinkExpression(frame, operand));
   return frame.Add(value->opcode(), value->shape(), std::move(operands), value->attributes());
 }
 
 // An array of these elements.
-Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
+Instruction* ArrayOf(Frame& frame, const Shape& shape, const Instructions& elements) {
   if (elements.empty()) return frame.Constant(Literal(shape));
   auto parts = Transformed(elements, [&](Instruction* element) { return frame.Reshaped(element, {1}); });
   const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
@@ -110,7 +110,7 @@ Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation,
   Frame frame(outer.importer, "region");
   const bool one = state.shapes.size() == 1;
   Instruction* const parameter = frame.Parameter(one ? state.shapes[0] : Shape::Tuple(state.shapes), 0);
-  std::vector<Instruction*> captured;
+  Instructions captured;
   for (size_t i = 0; i < state.shapes.size(); ++i) {
     Instruction* const value = one ? parameter : frame.Element(parameter, static_cast<int64_t>(i));
     frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
@@ -127,7 +127,7 @@ Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation,
   for (const ValueId value : state.sunk) {
     frame.values[value] = Sink(frame, outer.values.at(value));
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   outer.importer.set_location(operation.location);
   if (returns_state) results.insert(results.end(), captured.begin(), captured.end());
   frame.computation->set_root(frame.Together(std::move(results)));
@@ -152,11 +152,11 @@ bool HasOpenSizes(Frame& frame, const Operation& operation) {
 }
 
 // A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
-Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
+Status ImportTrips(Frame& frame, const Operation& operation, Instructions values) {
   BeginForall(frame, operation, /*written_out=*/true);
   VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
   VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
-  const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
+  const auto run = [&](const Block& block) -> Result<Instructions> {
     if (block.arguments.size() != values.size())
       return operation.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -170,7 +170,7 @@ Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruc
     return RunBlock(frame, block);
   };
   while (true) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
+    VXLA_ASSIGN_OR_RETURN(const Instructions goes_on, run(*condition));
     if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
       return operation.Error("the first region gives {} values, one needed", goes_on.size());
     VXLA_ASSIGN_OR_RETURN(const Literal* const known, frame.importer.KnownOrAsk(operation, goes_on[0]));
@@ -186,7 +186,7 @@ Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruc
   return BindValues(frame, operation, values);
 }
 
-Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
+Status ImportLoop(Frame& frame, const Operation& operation, Instructions init) {
   VXLA_ASSIGN_OR_RETURN(const State state,
                         StateOf(frame, operation, operation.regions, Transformed(init, &Instruction::shape)));
   frame.importer.KeepInvariants(operation, init);
@@ -199,13 +199,13 @@ Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruct
   MarkForall(frame, start, operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
                         AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
-  std::vector<Instruction*> results;
+  Instructions results;
   for (size_t i = 0; i < own; ++i)
     results.push_back(state.shapes.size() == 1 ? loop : frame.Element(loop, static_cast<int64_t>(i)));
   return BindValues(frame, operation, results);
 }
 
-Status ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
+Status ImportConditional(Frame& frame, const Operation& operation, Instructions operands) {
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
@@ -237,7 +237,7 @@ using CapturedValues = std::vector<std::pair<ValueId, Shape>>;
 
 // Constants go into the region; the elements of what else it may take from around it into `captures`.
 Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t region, Takes takes, Frame& frame,
-                               std::vector<Instruction*>& captures) {
+                               Instructions& captures) {
   CapturedValues captured;
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
@@ -249,7 +249,7 @@ Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t 
     } else if (takes != Takes::kConstants && from->shape().IsArray() && !from->shape().IsDynamic() &&
                from->shape().ElementCount() <= kMaxSunkElements) {
       captured.emplace_back(value, from->shape());
-      std::vector<Instruction*> elements{from};
+      Instructions elements{from};
       if (!from->shape().IsScalar())
         VXLA_SET_OR_RETURN(elements, Scalars(outer, operation, outer.Reshaped(from, {from->shape().ElementCount()})));
       captures.insert(captures.end(), elements.begin(), elements.end());
@@ -263,14 +263,14 @@ Result<CapturedValues> Capture(Frame& outer, const Operation& operation, size_t 
 // One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
 // constants and the elements of small arrays, become parameters beside them.
 Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
-                                        std::vector<Instruction*>& captures) {
+                                        Instructions& captures) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
   Frame frame(outer.importer, "region");
   const size_t first = captures.size();
   VXLA_ASSIGN_OR_RETURN(const CapturedValues captured, Capture(outer, operation, region, takes, frame, captures));
   int64_t number = 0;
   const auto parameter = [&](const Shape& shape) { return frame.Parameter(shape, number++); };
-  std::vector<Instruction*> taken;
+  Instructions taken;
   const auto take = [&](bool twice) {
     for (size_t i = first; i < captures.size(); ++i) {
       taken.push_back(parameter(captures[i]->shape()));
@@ -292,7 +292,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
   }
   if (takes != Takes::kAccumulated) take(takes == Takes::kPairs);
   ++outer.importer.lanes().applied;
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   --outer.importer.lanes().applied;
   outer.importer.set_location(operation.location);
   if (takes == Takes::kAccumulated) {
@@ -310,7 +310,7 @@ Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation
 }
 
 // A reducer may compute in a wider type than its operands have.
-void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
+void Promote(Frame& frame, Opcode opcode, const Computation& reducer, Instructions& operands) {
   const bool collective = IsAnyOf(opcode, Opcode::kAllReduce, Opcode::kReduceScatter, Opcode::kCollectiveReduce);
   const size_t arrays = operands.size() / 2;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -327,9 +327,9 @@ void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vecto
 
 // An instruction that calls the operation's regions on scalars. A scalar that a region takes from around it travels as
 // one more array of the operation, which has it everywhere.
-Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, Instructions operands,
                          Attributes attributes, Takes takes, Shape stated) {
-  std::vector<Instruction*> captures;
+  Instructions captures;
   std::vector<Computation*> regions;
   for (size_t i = 0; i < operation.regions.size(); ++i)
     VXLA_SET_OR_RETURN(regions.emplace_back(), ImportScalarRegion(frame, operation, i, takes, captures));
@@ -354,19 +354,17 @@ Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode
                         AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
                                     std::move(regions), std::move(stated)));
   if (captures.empty() || opcode == Opcode::kMap) return BindResults(frame, operation, result);
-  std::vector<Instruction*> results;
+  Instructions results;
   for (size_t i = 0; i < operation.results.size(); ++i)
     results.push_back(frame.Element(result, static_cast<int64_t>(i)));
   return BindValues(frame, operation, results);
 }
 
-Status ImportWhile(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
+Status ImportWhile(Frame& frame, const Operation& operation, Instructions& operands) {
   if (!frame.importer.refines() || !HasOpenSizes(frame, operation))
-    return ImportLoop(frame, operation, std::move(init));
-  return frame.importer.ImportOr([&] { return ImportLoop(frame, operation, init); },
-                                 [&] { return ImportTrips(frame, operation, std::move(init)); });
+    return ImportLoop(frame, operation, std::move(operands));
+  return frame.importer.ImportOr([&] { return ImportLoop(frame, operation, operands); },
+                                 [&] { return ImportTrips(frame, operation, std::move(operands)); });
 }
 
 // What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
@@ -387,13 +385,10 @@ Status Importer::ImportOr(const std::function<Status()>& first, const std::funct
 }
 
 // if, case: each branch takes what it uses of what is around it.
-Status ImportBranches(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(operation.ExpectRegions(2));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportBranches(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
-  if (HasLanes(frame, operation)) return ImportLaneBranches(frame, operation);
+  if (HasLanes(frame, operation)) return ImportLaneBranches(frame, operation, operands);
   if (!frame.importer.refines() || !frame.importer.lanes().sizes.empty() || !HasOpenSizes(frame, operation))
     return ImportConditional(frame, operation, std::move(operands));
   // Sizes that data decide in a branch: which one it is comes first.
@@ -407,21 +402,16 @@ Status ImportBranches(Frame& frame, const Operation& operation) {
 }
 
 // reduce, map
-Status ImportAlong(Frame& frame, const Operation& operation) {
+Status ImportAlong(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool maps = operation.name.ends_with("map");
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints("dimensions"));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, maps ? Opcode::kMap : Opcode::kReduce, std::move(operands),
                            DimensionsAttributes{dimensions}, maps ? Takes::kOnce : Takes::kAccumulated);
 }
 
 // reduce_window, select_and_scatter
-Status ImportWindowed(Frame& frame, const Operation& operation) {
+Status ImportWindowed(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool reduces = operation.name.ends_with("reduce_window");
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(reduces ? 1 : 2));
-  VXLA_RETURN_IF_ERROR(reduces ? operation.ExpectOperandsAtLeast(2) : operation.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   WindowAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(operation, operands[0]->shape().rank()));
   return ImportWithRegions(frame, operation, reduces ? Opcode::kReduceWindow : Opcode::kSelectAndScatter,
@@ -429,18 +419,13 @@ Status ImportWindowed(Frame& frame, const Operation& operation) {
                            reduces ? Takes::kAccumulated : Takes::kConstants);
 }
 
-Status ImportScatter(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+Status ImportScatter(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(operation));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, Opcode::kScatter, std::move(operands), std::move(attributes),
                            Takes::kAccumulated);
 }
 
-Status ImportSort(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperandsAtLeast(1));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportSort(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(int64_t dimension, operation.Int("dimension", -1));
   if (dimension < 0) dimension += operands[0]->shape().rank();
   SortAttributes attributes;
@@ -450,12 +435,10 @@ Status ImportSort(Frame& frame, const Operation& operation) {
 }
 
 // all_reduce, reduce_scatter
-Status ImportReducingCollective(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectRegions(1));
+Status ImportReducingCollective(Frame& frame, const Operation& operation, Instructions& operands) {
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, frame.importer.typed()));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return ImportWithRegions(frame, operation, opcode, std::move(operands), std::move(attributes), Takes::kConstants,
                            frame.importer.ResultShape(operation));
 }

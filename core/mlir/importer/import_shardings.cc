@@ -15,6 +15,13 @@ const Attribute* ElementOf(const Attribute* list, size_t i) {
   return list == nullptr || i >= list->elements.size() ? nullptr : &list->elements[i];
 }
 
+ArraySharding Whole(const Shape& shape) {
+  ArraySharding sharding;
+  sharding.mesh = std::make_shared<const DeviceMesh>();
+  sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
+  return sharding;
+}
+
 // Only what the named axes cut.
 ArraySharding OfAxes(ArraySharding sharding, const std::vector<std::string>& axes) {
   const auto other = [&](const MeshPart& part) { return !Contains(axes, part.name); };
@@ -151,17 +158,15 @@ bool ShardingImporter::IsPartitioned() const {
 Status ShardingImporter::ReadEntry(const Operation& function) {
   const Block& block = function.regions[0].blocks[0];
   for (size_t i = 0; i < block.arguments.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+    VXLA_ASSIGN_OR_RETURN(stated_.parameters.emplace_back(),
                           SaidOf(function, ElementOf(function.Find("arg_attrs"), i),
                                  importer_.program().ShapeOf(block.arguments[i]), fmt::format("argument {}", i)));
-    stated_.parameters.push_back(std::move(said));
   }
   const Attribute* const type = function.Find("function_type");
   for (size_t i = 0; type != nullptr && i < type->type.results.size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(std::optional<ArraySharding> said,
+    VXLA_ASSIGN_OR_RETURN(stated_.results.emplace_back(),
                           SaidOf(function, ElementOf(function.Find("res_attrs"), i), type->type.results[i].shape,
                                  fmt::format("result {}", i)));
-    stated_.results.push_back(std::move(said));
   }
   return OkStatus();
 }
@@ -194,24 +199,19 @@ Status ShardingImporter::ConstrainResults(Frame& frame, const Operation& operati
   return OkStatus();
 }
 
-Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
+Status ShardingImporter::ImportConstraint(Frame& frame, const Operation& operation, Instructions& operands) {
   const Attribute* const said = operation.Find("sharding");
-  if (!IsPartitioned() || said == nullptr) return ImportIdentity(frame, operation);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
-  if (!value->shape().IsArray()) return ImportIdentity(frame, operation);
-  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(operation, *said, value->shape()));
-  return BindValues(frame, operation, {Constrained(frame, value, std::move(sharding))});
+  if (!IsPartitioned() || said == nullptr || !operands[0]->shape().IsArray())
+    return BindValues(frame, operation, operands);
+  VXLA_ASSIGN_OR_RETURN(ArraySharding sharding, ReadSharding(operation, *said, operands[0]->shape()));
+  return BindValues(frame, operation, {Constrained(frame, operands[0], std::move(sharding))});
 }
 
-Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
-  VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_RETURN_IF_ERROR(operation.ExpectResults(0));
+Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation, Instructions& operands) {
   const Attribute* const number = operation.Find("group_id");
   if (number == nullptr || number->kind != Attribute::Kind::kInteger)
     return operation.Error("group_id: a number is wanted");
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  Instruction* const value = operands[0];
   if (!value->shape().IsArray()) return operation.Error("{} is no array", value->shape().ToString());
   const auto [shape, is_first] = group_shapes_.try_emplace(number->integer, value->shape());
   if (!is_first && !std::ranges::equal(shape->second.dimensions(), value->shape().dimensions())) {
@@ -226,19 +226,20 @@ Status ShardingImporter::ImportGroup(Frame& frame, const Operation& operation) {
 }
 
 // Sharding, SPMDFullToShardShape and SPMDShardToFullShape, calls of XLA's older partitioner. False: it is none.
-Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operation, std::string_view target) {
+Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operation, const Instructions& operands,
+                                          std::string_view target) {
   if (target == "InspectSharding") {
-    VXLA_RETURN_IF_ERROR(Ask(frame, operation));
+    VXLA_RETURN_IF_ERROR(Ask(frame, operation, operands));
     return true;
   }
   const bool to_tiles = target == "SPMDFullToShardShape", from_tiles = target == "SPMDShardToFullShape";
   if (!to_tiles && !from_tiles && (target != "Sharding" || !IsPartitioned())) return false;
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
   VXLA_RETURN_IF_ERROR(operation.ExpectResults(1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+  Instruction* const value = operands[0];
   const Shape& result = importer_.program().ShapeOf(operation.results[0]);
   const Attribute* const said = operation.Find(kOpSharding);
-  if (!IsPartitioned()) return ImportIdentity(frame, operation).ok();
+  if (!IsPartitioned()) return BindValues(frame, operation, operands).ok();
   std::optional<ArraySharding> sharding;
   if (to_tiles) {
     const auto constraint = stated_.constraints.find(value);
@@ -247,15 +248,11 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
     VXLA_ASSIGN_OR_RETURN(sharding, ReadOldSharding(operation, *said, result));
   }
   if (!to_tiles && !from_tiles) {
-    if (!sharding) return ImportIdentity(frame, operation).ok();
+    if (!sharding) return BindValues(frame, operation, operands).ok();
     VXLA_RETURN_IF_ERROR(BindValues(frame, operation, {Constrained(frame, value, *sharding)}));
     return true;
   }
-  if (!sharding) {
-    sharding.emplace();
-    sharding->mesh = std::make_shared<const DeviceMesh>();
-    sharding->dimensions.resize(static_cast<size_t>(result.rank()));
-  }
+  if (!sharding) sharding = Whole(result);
   const Shape &whole = to_tiles ? value->shape() : result, &tile = to_tiles ? result : value->shape();
   const Result<Shape> fits = TilesOf(*sharding).TileOf(whole);
   if (!fits.ok()) return operation.NotSupported("{}", fits.status().message());
@@ -270,14 +267,12 @@ Result<bool> ShardingImporter::ImportCall(Frame& frame, const Operation& operati
 }
 
 // A call of JAX's that passes its operand on: who compiles the program answers it.
-Status ShardingImporter::Ask(Frame& frame, const Operation& operation) {
+Status ShardingImporter::Ask(Frame& frame, const Operation& operation, const Instructions& operands) {
   VXLA_RETURN_IF_ERROR(operation.ExpectOperands(1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   const Attribute* const asker = operation.Find("backend_config");
   const bool is_text = asker != nullptr && asker->kind == Attribute::Kind::kString;
-  stated_.questions.push_back({value, is_text ? asker->text : std::string()});
-  if (operation.results.empty()) return OkStatus();
-  return BindValues(frame, operation, {value});
+  stated_.questions.push_back({operands[0], is_text ? asker->text : std::string()});
+  return operation.results.empty() ? OkStatus() : BindValues(frame, operation, operands);
 }
 
 // The tile of an operand or result of a manual computation: other axes may cut it further.
@@ -335,7 +330,7 @@ Result<std::vector<std::string>> ShardingImporter::ManualAxes(const Operation& o
 }
 
 // The body is a device's: it sees tiles.
-Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation) {
+Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
   if (block->arguments.size() != operation.operands.size())
     return operation.Error("{} arguments, {} operands", block->arguments.size(), operation.operands.size());
@@ -348,7 +343,6 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
     }
   }
   VXLA_ASSIGN_OR_RETURN(said.axes, ManualAxes(operation, said.mesh.get()));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   std::vector<Shape> tiles;
   for (size_t i = 0; i < operands.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(Shape tile, ManualTile(operation, said.in[i], said.axes, operands[i]->shape()));
@@ -367,7 +361,7 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
   }
   ++manual_depth_;
   manual_axes_.insert(manual_axes_.end(), said.axes.begin(), said.axes.end());
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(body, *block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(body, *block));
   manual_axes_.resize(manual_axes_.size() - said.axes.size());
   --manual_depth_;
   std::vector<Shape> wholes;
@@ -384,20 +378,19 @@ Status ShardingImporter::ImportManualComputation(Frame& frame, const Operation& 
 
 // Of a program of one device.
 Status ShardingImporter::ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                                        const std::vector<Instruction*>& operands) {
+                                        const Instructions& operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
     importer_.SetActual(block.arguments[i], operands[i]->shape());
     frame.values[block.arguments[i]] = operands[i];
   }
   ++manual_depth_;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, block));
+  VXLA_ASSIGN_OR_RETURN(const Instructions results, RunBlock(frame, block));
   --manual_depth_;
   return BindValues(frame, operation, results);
 }
 
 Status ShardingImporter::CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
-                                            const std::vector<Instruction*>& results,
-                                            const std::vector<Shape>& wholes) const {
+                                            const Instructions& results, const std::vector<Shape>& wholes) const {
   if (results.size() != wholes.size())
     return operation.Error("{} results are stated, its body returns {}", wholes.size(), results.size());
   for (size_t i = 0; i < results.size(); ++i) {
@@ -421,20 +414,13 @@ Result<std::unique_ptr<Module>> ShardingImporter::Partitioned(std::unique_ptr<Mo
     return module;
   }
   if (importer_.refines()) {  // who runs it gives whole arrays
-    const auto whole = [this](const Shape& shape) {
-      ArraySharding sharding;
-      sharding.mesh = std::make_shared<const DeviceMesh>();
-      sharding.dimensions.resize(static_cast<size_t>(shape.rank()));
-      return sharding;
-    };
     stated_.parameters.clear();
     stated_.results.clear();
     for (const Instruction* parameter : module->entry()->parameters())
-      stated_.parameters.emplace_back(whole(parameter->shape()));
-    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(whole(*leaf));
+      stated_.parameters.emplace_back(Whole(parameter->shape()));
+    for (const Shape* leaf : FlattenTuple(module->entry()->root()->shape())) stated_.results.emplace_back(Whole(*leaf));
   }
   VXLA_ASSIGN_OR_RETURN(PartitionedModule made, Partition(*module, stated_));
-  whole_ = std::move(module);
   parameter_shardings_ = std::move(made.parameters);
   result_shardings_ = std::move(made.results);
   answers_ = std::move(made.answers);

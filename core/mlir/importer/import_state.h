@@ -30,18 +30,15 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
 // Layouts as custom calls state them: lists of minor-to-major orders.
 Result<std::vector<Shape>> WithLayouts(const Operation& operation, std::string_view name, std::vector<Shape> shapes);
 
-// Operations that are composed of others: CHLO's, and those whose meaning HLO does not have. Null: not one of them.
-struct ProgramOperation {
+// Operations of CHLO that are composed of others. An op without a builder: not one of them.
+struct ChloOperation {
   std::string_view name;  // without its dialect
-  std::vector<Shape> operands, results;
-  IntList broadcast_dimensions;
-  bool has_broadcast_dimensions = false;
-  ComparisonDirection direction = ComparisonDirection::kEq;
-  ComparisonType compare_type = ComparisonType::kDefault;
+  std::optional<IntList> broadcast_dimensions = {};
+  CompareAttributes compare = {};
 };
-Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation);
-// Ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
-Result<XlaComputation> ComplexOrderProgram(const Shape& shape, ComparisonDirection direction);
+XlaOp Compose(const ChloOperation& operation, const std::vector<XlaOp>& x);
+// a `direction` b of complex numbers: by the real parts, where these are equal by the imaginary ones.
+XlaOp ComplexOrder(XlaOp a, XlaOp b, ComparisonDirection direction);
 
 // Instructions and computations that nothing uses.
 void RemoveUnused(Module& module);
@@ -55,6 +52,8 @@ Status SetModuleAttributes(const Program& program, Module& module);
 std::string SymbolOf(const Operation& operation);
 // Whether a value of this shape can have the type: what the type leaves open may be anything.
 bool Fits(const Type& type, const Shape& shape);
+
+using Instructions = std::vector<Instruction*>;
 
 // What places and sizes are computed in.
 inline constexpr ElementType kPlace = ElementType::kS64;
@@ -117,15 +116,14 @@ class ShardingImporter {
   int manual_depth() const { return manual_depth_; }
   Status ReadEntry(const Operation& function);
   Status ConstrainResults(Frame& frame, const Operation& operation);
-  Status ImportConstraint(Frame& frame, const Operation& operation);
-  Status ImportGroup(Frame& frame, const Operation& operation);
-  Result<bool> ImportCall(Frame& frame, const Operation& operation, std::string_view target);
-  Status ImportManualComputation(Frame& frame, const Operation& operation);
+  Status ImportConstraint(Frame& frame, const Operation& operation, Instructions& operands);
+  Status ImportGroup(Frame& frame, const Operation& operation, Instructions& operands);
+  Result<bool> ImportCall(Frame& frame, const Operation& operation, const Instructions& operands,
+                          std::string_view target);
+  Status ImportManualComputation(Frame& frame, const Operation& operation, Instructions& operands);
   // The program of a device, once all of the program of whole arrays is there.
   Result<std::unique_ptr<Module>> Partitioned(std::unique_ptr<Module> module);
 
-  // What the program of a device was made of; null: it is the program.
-  const Module* whole() const { return whole_.get(); }
   const StatedShardings& stated() const { return stated_; }
   const std::vector<Sharding>& answers() const { return answers_; }
   const std::string& arrays() const { return arrays_; }
@@ -149,17 +147,15 @@ class ShardingImporter {
   Result<std::vector<std::string>> ManualAxes(const Operation& operation, const DeviceMesh* mesh) const;
   Result<std::vector<ArraySharding>> ManualShardings(const Operation& operation, std::string_view list,
                                                      const std::vector<ValueId>& values);
-  Status Ask(Frame& frame, const Operation& operation);
-  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block,
-                        const std::vector<Instruction*>& operands);
+  Status Ask(Frame& frame, const Operation& operation, const Instructions& operands);
+  Status ImportBodyHere(Frame& frame, const Operation& operation, const Block& block, const Instructions& operands);
   Status CheckManualResults(const Operation& operation, const StatedShardings::Manual& said,
-                            const std::vector<Instruction*>& results, const std::vector<Shape>& wholes) const;
+                            const Instructions& results, const std::vector<Shape>& wholes) const;
 
   Importer& importer_;
   StatedShardings stated_;
   std::map<int64_t, Shape> group_shapes_;  // of the arrays of each sharding group
   std::string arrays_;
-  std::unique_ptr<Module> whole_;
   int64_t partitions_ = 1;
   std::vector<Sharding> parameter_shardings_, result_shardings_, answers_;
   int manual_depth_ = 0;                  // of what is written for a device rather than for whole arrays
@@ -190,8 +186,8 @@ class Importer {
   void Retire(std::unique_ptr<Computation> computation) { retired_.push_back(std::move(computation)); }
   Status CheckType(const Operation& operation, const Type& type) const;
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
-  Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
-                                                   const std::vector<Instruction*>& arguments);
+  Result<Instructions> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
+                                      const Instructions& arguments);
   Shape ResultShape(const Operation& operation) const;
 
   // Refinement (import_dynamic.cc).
@@ -209,7 +205,7 @@ class Importer {
   void NoteCaptured(const Instruction* inside, const Instruction* outside) { captured_from_[inside] = outside; }
   // Arguments of loops' blocks that keep the constant they begin with.
   std::unordered_map<ValueId, const Instruction*>& invariants() { return invariant_; }
-  void KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init);
+  void KeepInvariants(const Operation& operation, const Instructions& init);
   int& trips() { return trips_; }  // that are written out
   Status ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise);
 
@@ -234,7 +230,7 @@ class Importer {
   // A function that is called, which is open from here on.
   Result<const Operation*> Enter(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
-  Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
+  Status CheckResultTypes(const Operation& function, const Instructions& results) const;
 
   Result<Shape> ArgumentShape(const Operation& function, size_t index, const Type& stated) const;
   bool Folds(const Instruction& value) const;

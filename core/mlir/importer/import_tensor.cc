@@ -42,7 +42,7 @@ Computation* Assignment(Module& module, ElementType type) {
 }
 
 struct SliceLists {
-  std::vector<Instruction*> offsets;
+  Instructions offsets;
   IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
   bool all_known = true, strided = false;
 };
@@ -65,10 +65,9 @@ Result<int64_t> KnownIndex(Frame& frame, const Operation& operation, const Instr
 }
 
 // static_X of the attribute, with operands in the places of dynamic ones.
-Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
-                                            size_t& next) {
+Result<Instructions> MixedList(Frame& frame, const Operation& operation, std::string_view name, size_t& next) {
   VXLA_ASSIGN_OR_RETURN(const IntList list, operation.Ints(name));
-  std::vector<Instruction*> values;
+  Instructions values;
   for (const int64_t number : list) {
     if (number != kUnboundedSize) {
       values.push_back(IndexConstant(frame, {number}, true));
@@ -81,14 +80,13 @@ Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& opera
 
 // The same, of numbers that are known.
 Result<IntList> KnownList(Frame& frame, const Operation& operation, std::string_view name, size_t& next) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, MixedList(frame, operation, name, next));
+  VXLA_ASSIGN_OR_RETURN(const Instructions values, MixedList(frame, operation, name, next));
   return Transformed(values, [&](const Instruction* value) { return KnownIndex(frame, operation, value); });
 }
 
-Status ImportTensorBitcast(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
+Status ImportTensorBitcast(Frame& frame, const Operation& operation, Instructions& operands) {
   const ElementType to = frame.importer.program().ShapeOf(operation.results[0]).element_type();
-  return BindValues(frame, operation, {Bits(frame, operand, to)});
+  return BindValues(frame, operation, {Bits(frame, operands[0], to)});
 }
 
 Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* operand,
@@ -129,8 +127,8 @@ Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* op
 
 // collapse_shape and expand_shape: groups of the longer shape's dimensions are those of the shorter one. Without groups
 // all dimensions are of size 1, and go.
-Status ImportReassociation(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, operation.operands[0]));
+Status ImportReassociation(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instruction* const operand = operands[0];
   VXLA_ASSIGN_OR_RETURN(
       auto groups, Transformed(operation.Find("reassociation")->elements,
                                [&](const Attribute& element) { return operation.IntsOf("reassociation", element); }));
@@ -143,8 +141,7 @@ Status ImportReassociation(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {frame.Reshaped(operand, sizes)});
 }
 
-Status ImportTensorReshape(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
+Status ImportTensorReshape(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, 1));
   const Result<int64_t> count = CheckedElementCount(sizes);
   if (!count.ok() || *count != operands[0]->shape().ElementCount()) {
@@ -154,39 +151,35 @@ Status ImportTensorReshape(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {frame.Reshaped(operands[0], sizes)});
 }
 
-Status ImportConcat(Frame& frame, const Operation& operation) {
+Status ImportConcat(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, operation.Int("dim"));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   return BindInferred(frame, operation, Opcode::kConcatenate, std::move(operands), DimensionsAttributes{{dimension}});
 }
 
-Status ImportRank(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 1));
+Status ImportRank(Frame& frame, const Operation& operation, Instructions& operands) {
   return BindValues(frame, operation,
                     {IndexConstant(frame, {OwnShape(frame, operation.operands[0], operands[0]).rank()}, true)});
 }
 
 // The contents are unspecified: zeros.
-Status ImportEmpty(Frame& frame, const Operation& operation) {
+Status ImportEmpty(Frame& frame, const Operation& operation, Instructions& /*operands*/) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 0));
   return BindValues(frame, operation, {frame.SpreadAs(frame.Zero(shape.element_type()), shape)});
 }
 
-Status ImportSplat(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
+Status ImportSplat(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 1));
-  return BindInferred(frame, operation, Opcode::kBroadcast, {value}, DimensionsAttributes{}, {}, shape);
+  return BindInferred(frame, operation, Opcode::kBroadcast, {operands[0]}, DimensionsAttributes{}, {}, shape);
 }
 
-Status ImportFromElements(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> elements, Operands(frame, operation));
+Status ImportFromElements(Frame& frame, const Operation& operation, Instructions& operands) {
   const Shape shape = frame.importer.program().ShapeOf(operation.results[0]);
-  if (elements.empty()) return BindValues(frame, operation, {frame.Constant(Literal(shape))});
-  for (Instruction*& element : elements) element = frame.Reshaped(element, {1});
-  Instruction* all = elements[0];
-  if (elements.size() > 1)
+  if (operands.empty()) return BindValues(frame, operation, {frame.Constant(Literal(shape))});
+  for (Instruction*& element : operands) element = frame.Reshaped(element, {1});
+  Instruction* all = operands[0];
+  if (operands.size() > 1)
     VXLA_SET_OR_RETURN(
-        all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(elements), DimensionsAttributes{{0}}));
+        all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(operands), DimensionsAttributes{{0}}));
   return BindValues(frame, operation, {frame.Reshaped(all, SizesOf(shape))});
 }
 
@@ -198,8 +191,8 @@ Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const 
   return AddInferred(frame, operation, Opcode::kPad, {ones, zero}, attributes);
 }
 
-Status ImportTensorPad(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction* const source, Lookup(frame, operation, operation.operands[0]));
+Status ImportTensorPad(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instruction* const source = operands[0];
   size_t next = 1;
   IntList pads[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -240,9 +233,8 @@ Status CheckIndices(Frame& frame, const Operation& operation, const Shape& shape
   return OkStatus();
 }
 
-Status ImportExtract(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  const std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
+Status ImportExtract(Frame& frame, const Operation& operation, Instructions& operands) {
+  const Instructions indices(operands.begin() + 1, operands.end());
   // In a branch that some elements do not take an index out of bounds is no fault yet.
   const Shape own = OwnShape(frame, operation.operands[0], operands[0]);
   Status fits = CheckIndices(frame, operation, own, indices);
@@ -259,8 +251,7 @@ Status ImportExtract(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {frame.Reshaped(part, {})});
 }
 
-Status ImportInsert(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+Status ImportInsert(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_RETURN_IF_ERROR(CheckIndices(frame, operation, operands[1]->shape(), std::span(operands).subspan(2)));
   const IntList ones(operands.size() - 2, 1);
   Instruction* const update = frame.Reshaped(operands[0], ones);
@@ -299,13 +290,16 @@ Result<SliceLists> SliceListsOf(Frame& frame, const Operation& operation, size_t
   return lists;
 }
 
-Status ImportExtractSlice(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction * part, Lookup(frame, operation, operation.operands[0]));
+Instructions WithOffsets(Instructions first, const SliceLists& lists) {
+  first.insert(first.end(), lists.offsets.begin(), lists.offsets.end());
+  return first;
+}
+
+Status ImportExtractSlice(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instruction* part = operands[0];
   VXLA_ASSIGN_OR_RETURN(SliceLists lists, SliceListsOf(frame, operation, 1, part->shape()));
   if (!lists.all_known) {
-    std::vector<Instruction*> operands = lists.offsets;
-    operands.insert(operands.begin(), part);
-    VXLA_ASSIGN_OR_RETURN(part, AddInferred(frame, operation, Opcode::kDynamicSlice, std::move(operands),
+    VXLA_ASSIGN_OR_RETURN(part, AddInferred(frame, operation, Opcode::kDynamicSlice, WithOffsets({part}, lists),
                                             DynamicSliceAttributes{lists.extents}));
     MarkChecked(part, operation);
     std::ranges::fill(lists.starts, 0);
@@ -328,19 +322,17 @@ Status ImportExtractSlice(Frame& frame, const Operation& operation) {
 }
 
 // With strides: what lies between the elements stays, so that a window of the target is merged with them first.
-Status ImportInsertSlice(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(Instruction * source, Lookup(frame, operation, operation.operands[0]));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const target, Lookup(frame, operation, operation.operands[1]));
+Status ImportInsertSlice(Frame& frame, const Operation& operation, Instructions& operands) {
+  Instruction* source = operands[0];
+  Instruction* const target = operands[1];
   VXLA_ASSIGN_OR_RETURN(const SliceLists lists, SliceListsOf(frame, operation, 2, target->shape()));
   if (!KeptDimensions(lists.sizes, source->shape().dimensions()).has_value())
     return operation.Error("{} is no slice of sizes [{}]", PrintType(source->shape()), JoinInts(lists.sizes));
   source = frame.Reshaped(source, lists.sizes);
   if (source->shape().ElementCount() == 0) return BindValues(frame, operation, {target});
   if (lists.strided) {
-    std::vector<Instruction*> operands = lists.offsets;
-    operands.insert(operands.begin(), target);
     VXLA_ASSIGN_OR_RETURN(Instruction* const window,
-                          AddInferred(frame, operation, Opcode::kDynamicSlice, std::move(operands),
+                          AddInferred(frame, operation, Opcode::kDynamicSlice, WithOffsets({target}, lists),
                                       DynamicSliceAttributes{lists.extents}));
     PadAttributes spread;
     for (const int64_t stride : lists.strides) spread.padding.push_back({0, 0, stride - 1});
@@ -350,17 +342,14 @@ Status ImportInsertSlice(Frame& frame, const Operation& operation) {
                           AddInferred(frame, operation, Opcode::kPad, {source, zero}, std::move(spread)));
     source = frame.Select(mask, wide, window);
   }
-  std::vector<Instruction*> operands = lists.offsets;
-  operands.insert(operands.begin(), {target, source});
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kDynamicUpdateSlice, std::move(operands)));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kDynamicUpdateSlice,
+                                                               WithOffsets({target, source}, lists)));
   MarkChecked(result, operation);
   MarkParallel(frame, result, operation, lists.strides);
   return BindValues(frame, operation, {result});
 }
 
-Status ImportTensorGather(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation, 2, 1));
+Status ImportTensorGather(Frame& frame, const Operation& operation, Instructions& operands) {
   const Shape &shape = operands[0]->shape(), &indices = operands[1]->shape();
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints("gather_dims"));
   GatherAttributes gather;
@@ -382,8 +371,7 @@ Status ImportTensorGather(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, {result});
 }
 
-Status ImportTensorScatter(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 3));
+Status ImportTensorScatter(Frame& frame, const Operation& operation, Instructions& operands) {
   const Shape &target = operands[1]->shape(), &indices = operands[2]->shape();
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, operation.Ints("scatter_dims"));
   ScatterAttributes scatter;
@@ -415,7 +403,7 @@ Status ImportTensorScatter(Frame& frame, const Operation& operation) {
 
 }  // namespace
 
-Handler* TensorHandlerOf(std::string_view name) {
+HandlerRow TensorHandlerOf(std::string_view name) {
   static const std::unordered_map<std::string_view, Handler*> kHandlers{
       {"tensor.bitcast", ImportTensorBitcast},
       {"tensor.cast", ImportTensorCast},
@@ -438,10 +426,9 @@ Handler* TensorHandlerOf(std::string_view name) {
       {"tensor.scatter", ImportTensorScatter},
       {"tensor.splat", ImportSplat},
   };
-  if (const auto found = kHandlers.find(name); found != kHandlers.end()) return found->second;
-  if (name.starts_with("arith.")) return ImportArith;
-  if (name.starts_with("shape.")) return ImportShapeDialect;
-  return nullptr;
+  if (const auto found = kHandlers.find(name); found != kHandlers.end()) return {found->second};
+  if (name.starts_with("arith.")) return {ImportArith, kAny, 1};
+  return name.starts_with("shape.") ? HandlerRow{ImportShapeDialect, kAny, 1} : HandlerRow{};
 }
 
 Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar) {
@@ -484,8 +471,7 @@ Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next) {
   return shape;
 }
 
-Status ImportDim(Frame& frame, const Operation& operation) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation, 2));
+Status ImportDim(Frame& frame, const Operation& operation, Instructions& operands) {
   VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(frame, operation, operands[1]));
   const Shape shape = OwnShape(frame, operation.operands[0], operands[0]);
   if (index < 0 || index >= shape.rank())

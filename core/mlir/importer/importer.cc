@@ -179,13 +179,13 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
     parameter->set_location(function.location);
     frame.values[block->arguments[i]] = parameter;
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  VXLA_ASSIGN_OR_RETURN(Instructions results, RunBlock(frame, *block));
   VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
   frame.computation->set_root(frame.Together(std::move(results)));
   return module_->AddComputation(std::move(frame.computation));
 }
 
-Status Importer::CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const {
+Status Importer::CheckResultTypes(const Operation& function, const Instructions& results) const {
   const Attribute* type = function.Find("function_type");
   if (type == nullptr) return OkStatus();
   const auto& stated = type->type.results;

@@ -14,8 +14,8 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-std::string Keyword(std::string_view kind, std::span<const std::string_view> words, auto value) {
-  return fmt::format("#stablehlo<{} {}>", kind, words[static_cast<size_t>(value)]);
+std::string Keyword(auto value) {
+  return fmt::format("#stablehlo<{} {}>", KeywordsOf(value).kind, KeywordsOf(value).words[static_cast<size_t>(value)]);
 }
 
 std::string Array(const IntList& values) { return ArrayText("i64", values); }
@@ -34,10 +34,8 @@ std::string Paddings(const Window& window) {
 std::string Bool(bool value) { return value ? "true" : "false"; }
 
 std::string Precision(const std::vector<PrecisionLevel>& levels) {
-  std::string out;
-  for (const PrecisionLevel level : levels)
-    out += (out.empty() ? "" : ", ") + Keyword("precision", kPrecisionWords, level);
-  return out.empty() ? "" : ", precision_config = [" + out + "]";
+  const std::string words = Join(Transformed(levels, Keyword<PrecisionLevel>));
+  return words.empty() ? "" : ", precision_config = [" + words + "]";
 }
 
 std::string Channel(const std::optional<int64_t>& channel, int type) {
@@ -49,11 +47,10 @@ std::string Channel(const std::optional<int64_t>& channel, int type) {
 std::string Groups(const ReplicaGroups& groups) {
   size_t size = 0;
   for (const IntList& group : groups.groups) size = std::max(size, group.size());
-  std::string rows;
-  for (IntList group : groups.groups) {
+  const std::string rows = Join(Transformed(groups.groups, [&](IntList group) {
     group.resize(size, -1);
-    rows += (rows.empty() ? "" : ", ") + List(group);
-  }
+    return List(group);
+  }));
   const size_t count = size == 0 ? 0 : groups.groups.size();
   return fmt::format("replica_groups = dense<{}> : tensor<{}x{}xi64>", count == 0 ? "" : "[" + rows + "]", count, size);
 }
@@ -157,17 +154,6 @@ std::string TextOf(const Instruction& /*instruction*/, const PadAttributes& a) {
   return fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
                      Each(a.padding, &PaddingDimension::low), Each(a.padding, &PaddingDimension::high),
                      Each(a.padding, &PaddingDimension::interior));
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const CompareAttributes& a) {
-  return fmt::format("comparison_direction = {}, compare_type = {}",
-                     Keyword("comparison_direction", kDirectionWords, a.direction),
-                     Keyword("comparison_type", kCompareTypeWords, a.type));
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const TriangularSolveAttributes& a) {
-  return fmt::format("left_side = {}, lower = {}, unit_diagonal = {}, transpose_a = {}", Bool(a.left_side),
-                     Bool(a.lower), Bool(a.unit_diagonal), Keyword("transpose", kTransposeWords, a.transpose_a));
 }
 
 // Replicas with all their partitions, of which HLO takes one replica after the other and StableHLO one partition after
@@ -279,10 +265,6 @@ Result<std::string> TextOf(const Instruction& instruction, const CustomCallAttri
   return out;
 }
 
-std::string TextOf(const Instruction& /*instruction*/, const BatchNormAttributes& a) {
-  return fmt::format("epsilon = {:#.9g} : f32, feature_index = {} : i64", a.epsilon, a.feature_index);
-}
-
 std::string TextOf(const Instruction& instruction, const SendRecvAttributes& a) {
   const int to_or_from_host = instruction.opcode() == Opcode::kSend ? 2 : 3;
   return fmt::format("channel_handle = #stablehlo.channel_handle<handle = {}, type = {}>, is_host_transfer = {}",
@@ -306,18 +288,6 @@ std::string TextOf(const Instruction& instruction, const DimensionsAttributes& a
   }
 }
 
-std::string TextOf(const Instruction& /*instruction*/, const IotaAttributes& a) {
-  return Number("iota_dimension", a.iota_dimension);
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const ReducePrecisionAttributes& a) {
-  return fmt::format("exponent_bits = {} : i32, mantissa_bits = {} : i32", a.exponent_bits, a.mantissa_bits);
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const DynamicSliceAttributes& a) {
-  return "slice_sizes = " + Array(a.dynamic_slice_sizes);
-}
-
 std::string TextOf(const Instruction& /*instruction*/, const SortAttributes& a) {
   return Number("dimension", a.dimensions.empty() ? 0 : a.dimensions[0]) + ", is_stable = " + Bool(a.is_stable);
 }
@@ -327,32 +297,29 @@ Result<std::string> TextOf(const Instruction& instruction, const TopKAttributes&
   return Number("k", a.k);
 }
 
-std::string TextOf(const Instruction& /*instruction*/, const FftAttributes& a) {
-  return "fft_type = " + Keyword("fft_type", kFftWords, a.fft_type) + ", fft_length = " + Array(a.fft_length);
-}
+// Fields under their names.
+struct PropertyPrinter {
+  std::vector<std::string> properties;
 
-std::string TextOf(const Instruction& /*instruction*/, const CholeskyAttributes& a) {
-  return "lower = " + Bool(a.lower);
-}
+  template <typename T>
+  void operator()(std::string_view field, const T& value, FieldKind /*kind*/) {
+    std::string text;
+    if constexpr (std::is_same_v<T, bool>) text = Bool(value);
+    if constexpr (std::is_same_v<T, int64_t>)
+      text = fmt::format("{} : {}", value, field.ends_with("_bits") ? "i32" : "i64");
+    if constexpr (std::is_same_v<T, IntList>) text = Array(value);
+    if constexpr (std::is_same_v<T, float>) text = fmt::format("{:#.9g} : f32", value);
+    if constexpr (std::is_same_v<T, std::string>) text = QuoteMlir(value);
+    if constexpr (requires { KeywordsOf(value); }) text = Keyword(value);
+    if (!text.empty()) properties.push_back(fmt::format("{} = {}", PropertyName(field), text));
+  }
+};
 
-std::string TextOf(const Instruction& /*instruction*/, const RngBitGeneratorAttributes& a) {
-  return "rng_algorithm = " + Keyword("rng_algorithm", kAlgorithmWords, a.algorithm);
+std::string TextOf(const Instruction& /*instruction*/, const auto& attributes) {
+  PropertyPrinter printer;
+  attributes.VisitFields(attributes, printer);
+  return Join(printer.properties);
 }
-
-std::string TextOf(const Instruction& /*instruction*/, const RngAttributes& a) {
-  return "rng_distribution = " + Keyword("rng_distribution", kDistributionWords, a.distribution);
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const InfeedAttributes& a) {
-  return "infeed_config = " + QuoteMlir(a.infeed_config);
-}
-
-std::string TextOf(const Instruction& /*instruction*/, const OutfeedAttributes& a) {
-  return "outfeed_config = " + QuoteMlir(a.outfeed_config);
-}
-
-// The others have none.
-std::string TextOf(const Instruction& /*instruction*/, const auto& /*attributes*/) { return {}; }
 
 }  // namespace
 

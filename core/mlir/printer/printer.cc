@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/host/guarded.h"
+#include "core/host/ranges.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/mlir/ir.h"
@@ -20,9 +21,7 @@ Status NotSupported(const Instruction& instruction, std::string_view why) {
 }
 
 std::string TypesOf(const std::vector<const Shape*>& shapes) {
-  std::string out = "(";
-  for (const Shape* shape : shapes) out += (out.size() > 1 ? ", " : "") + PrintType(*shape);
-  return out + ")";
+  return "(" + Join(Transformed(shapes, [](const Shape* shape) { return PrintType(*shape); })) + ")";
 }
 
 // Where the leaves of element `index` of a tuple begin and end among the tuple's.
@@ -63,6 +62,17 @@ std::string StablehloPrinter::Results(const Instruction& instruction, Names& nam
   return names.empty() ? "" : Join(names) + " = ";
 }
 
+std::string StablehloPrinter::Arguments(const Computation& computation, Values& values) {
+  Names arguments;
+  for (const Instruction* parameter : computation.parameters()) {
+    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+      values[parameter].push_back(NewName());
+      arguments.push_back(values[parameter].back() + ": " + PrintType(*leaf));
+    }
+  }
+  return Join(arguments);
+}
+
 std::string StablehloPrinter::FunctionName(const Computation* computation) {
   auto& name = functions_[computation];
   if (name.empty()) {
@@ -86,14 +96,8 @@ Result<std::string> StablehloPrinter::Print() {
 Status StablehloPrinter::PrintFunction(const Computation& computation, bool is_entry) {
   next_name_ = 0;
   Values values;
-  std::string arguments;
-  for (const Instruction* parameter : computation.parameters()) {
-    VXLA_RETURN_IF_ERROR(CheckShape(*parameter));
-    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
-      values[parameter].push_back(NewName());
-      arguments += (arguments.empty() ? "" : ", ") + values[parameter].back() + ": " + PrintType(*leaf);
-    }
-  }
+  for (const Instruction* parameter : computation.parameters()) VXLA_RETURN_IF_ERROR(CheckShape(*parameter));
+  const std::string arguments = Arguments(computation, values);
   const std::string name = is_entry ? "main" : QuoteMlir(functions_.at(&computation));
   const std::vector<const Shape*> results = FlattenTuple(computation.root()->shape());
   Line(
@@ -116,13 +120,7 @@ Result<StablehloPrinter::Names> StablehloPrinter::PrintBody(const Computation& c
 
 Status StablehloPrinter::PrintRegion(const Computation& computation) {
   Values values;
-  std::string arguments;
-  for (const Instruction* parameter : computation.parameters()) {
-    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
-      values[parameter].push_back(NewName());
-      arguments += (arguments.empty() ? "" : ", ") + values[parameter].back() + ": " + PrintType(*leaf);
-    }
-  }
+  const std::string arguments = Arguments(computation, values);
   out_ += "{\n";
   ++depth_;
   Line("^bb0(" + arguments + "):");
@@ -151,10 +149,8 @@ Status StablehloPrinter::PrintBranch(const Computation& computation, const Names
 
 Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) const {
   const Opcode opcode = instruction.opcode();
-  constexpr Opcode kChlo[] = {Opcode::kAcos,   Opcode::kAcosh,  Opcode::kAsin,    Opcode::kAsinh, Opcode::kAtan,
-                              Opcode::kAtanh,  Opcode::kCosh,   Opcode::kDigamma, Opcode::kErf,   Opcode::kErfc,
-                              Opcode::kErfInv, Opcode::kLgamma, Opcode::kMulhi,   Opcode::kSinh};
-  if (std::ranges::find(kChlo, opcode) != std::end(kChlo)) {
+  const std::string_view text = FactsOf(opcode).stablehlo_text;
+  if (IsElementwise(opcode) && text.empty()) {
     std::string name(OpcodeText(opcode));
     std::ranges::replace(name, '-', '_');
     return "chlo." + name;
@@ -170,7 +166,6 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
     return std::string("stablehlo.reshape");
   if (opcode == Opcode::kAllToAll && instruction.attributes<CollectiveAttributes>().dimensions.empty())
     return NotSupported(instruction, "StableHLO's splits each operand, here each goes to one member");
-  const std::string_view text = FactsOf(opcode).stablehlo_text;
   if (text.empty() || IsAnyOf(opcode, Opcode::kAsyncStart, Opcode::kAsyncDone, Opcode::kDynamicReshape))
     return NotSupported(instruction, "StableHLO has no such operation");
   return "stablehlo." + std::string(text);
@@ -292,22 +287,14 @@ Status StablehloPrinter::PrintConditional(const Instruction& instruction, Values
 
 // With the shape as a third operand.
 Status StablehloPrinter::PrintRng(const Instruction& instruction, Values& values) {
-  const Shape& shape = instruction.shape();
-  Literal sizes{Shape(ElementType::kS64, {shape.rank()})};
-  for (int i = 0; i < shape.rank(); ++i) sizes.SetInt(i, shape.dimension(i));
-  const std::string name = NewName(), type = PrintType(sizes.shape());
-  std::string list;
-  for (int i = 0; i < shape.rank(); ++i) list += fmt::format("{}{}", i > 0 ? ", " : "", shape.dimension(i));
+  const auto sizes = instruction.shape().dimensions();
+  const Shape list(ElementType::kS64, {std::ssize(sizes)});
+  const std::string name = NewName(), type = PrintType(list);
   Line(fmt::format("{} = \"stablehlo.constant\"() <{{value = dense<{}> : {}}}> : () -> {}", name,
-                   list.empty() ? "" : "[" + list + "]", type, type));
-  Names operands;
-  std::vector<const Shape*> shapes;
-  for (const Instruction* operand : instruction.operands()) {
-    operands.push_back(values.at(operand)[0]);
-    shapes.push_back(&operand->shape());
-  }
+                   sizes.empty() ? "" : "[" + JoinInts(sizes, ", ") + "]", type, type));
+  auto [operands, shapes] = OperandsOf(instruction, values);
   operands.push_back(name);
-  shapes.push_back(&sizes.shape());
+  shapes.push_back(&list);
   VXLA_ASSIGN_OR_RETURN(const std::string properties, PrintProperties(instruction));
   return PrintOperation(instruction, values, "stablehlo.rng", operands, shapes, properties);
 }

@@ -52,6 +52,8 @@ class StablehloPrinter {
   std::string NewName();
   void Line(const std::string& text);
   std::string Results(const Instruction& instruction, Names& names);
+  // "%0: T, %1: T", new names for the leaves of the parameters.
+  std::string Arguments(const Computation& computation, Values& values);
   std::string FunctionName(const Computation* computation);
 
   const Module& module_;

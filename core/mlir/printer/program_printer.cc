@@ -16,15 +16,6 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-// What StableHLO calls the keywords of a kind of property (VhloOperation).
-std::string_view KeywordKind(std::string_view kind) {
-  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"dir", "comparison_direction"}, {"cmp", "comparison_type"}, {"fft", "fft_type"}, {"alg", "rng_algorithm"},
-      {"dist", "rng_distribution"},    {"tr", "transpose"},        {"P", "precision"}};
-  const auto found = std::ranges::find(kKinds, kind, [](const auto& row) { return row.first; });
-  return found == std::end(kKinds) ? std::string_view() : found->second;
-}
-
 class ProgramPrinter {
  public:
   explicit ProgramPrinter(const Program& program) : program_(program) {}
@@ -147,7 +138,7 @@ class ProgramPrinter {
       }
       return "[" + Join(orders) + "]";
     }
-    if (const std::string_view kind = KeywordKind(property.kind); !kind.empty()) return KeywordText(kind, value);
+    if (const VhloKeywords* const words = FindVhloKeywords(property.kind)) return KeywordText(words->stablehlo, value);
     if (property.kind == "ys") {
       auto symbols = Transformed(value.elements, [&](const Attribute& symbol) { return "@" + QuoteMlir(symbol.text); });
       return "[" + Join(symbols) + "]";

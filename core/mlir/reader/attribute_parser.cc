@@ -606,18 +606,17 @@ Result<Attribute> AttributeParser::ParseSubAxis() {
 
 // Shardy's <["x"=2, "y"=4], device_ids=[..]>, at '<'.
 Result<Attribute> AttributeParser::ParseMeshBody() {
-  std::vector<Attribute> axes;
   Attribute ids;
   VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
-  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "[", "]", [&]() -> Status {
+  const auto axis = [&]() -> Result<Attribute> {
     VXLA_RETURN_IF_ERROR(Spend(1));
     if (lexer_.token().kind != TokenKind::kString) return lexer_.Expected("an axis of the mesh (\"x\"=2)");
     VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
     VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer_.TakeInt("the size of an axis"));
-    axes.push_back(MeshAxisAttribute(name.text, size));
-    return OkStatus();
-  }));
+    return MeshAxisAttribute(name.text, size);
+  };
+  VXLA_ASSIGN_OR_RETURN(std::vector<Attribute> axes, TakeListOf(lexer_, "[", "]", axis));
   if (lexer_.Eat(",")) {
     if (!lexer_.EatWord("device_ids")) return lexer_.Expected("device_ids=[...]");
     VXLA_RETURN_IF_ERROR(lexer_.Expect("="));

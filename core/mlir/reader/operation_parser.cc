@@ -348,10 +348,7 @@ Status OperationParser::ParseBranch(Operation& operation) {
     if (lexer_.Eat("(")) {
       VXLA_RETURN_IF_ERROR(ParseOperands(given));
       VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-      std::vector<Type> types;
-      do {
-        VXLA_ASSIGN_OR_RETURN(types.emplace_back(), ParseType());
-      } while (lexer_.Eat(","));
+      VXLA_ASSIGN_OR_RETURN(const std::vector<Type> types, ParseTypeList());
       VXLA_RETURN_IF_ERROR(CheckOperandTypes(given, types));
       VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
     }

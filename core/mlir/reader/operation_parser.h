@@ -100,7 +100,8 @@ class OperationParser : public AttributeParser {
       ParseExtractSlice, ParseInsertSlice, ParseGatherScatter, ParseGenerate, ParsePad, ParseTensorReshape, ParseArith,
       ParseFor, ParseIf, ParseForall, ParseInParallel, ParseShape;
   Status ParseSliceLists(Operation& operation, size_t leading);
-  Status ParseSharedOuts(Operation& operation, std::vector<MlirToken>& names);
+  // (%o = %t) -> (T)
+  Status ParseCarried(Operation& operation, std::vector<MlirToken>& names);
   Status ParseRegionInto(Operation& operation, Block block, std::string_view terminator);
   Status ParseBody(Operation& operation, std::string_view terminator);
   Type ElementOf(const Type& tensor) const;

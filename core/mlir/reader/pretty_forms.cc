@@ -205,22 +205,18 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
 // [start:limit:stride, ...]
 Status OperationParser::ParseSliceRanges(Operation& operation) {
   IntList starts, limits, strides;
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
-  while (!lexer_.At("]")) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t start, lexer_.TakeInt("the start of a slice"));
+  VXLA_RETURN_IF_ERROR(TakeList(lexer_, "[", "]", [&]() -> Status {
+    VXLA_ASSIGN_OR_RETURN(starts.emplace_back(), lexer_.TakeInt("the start of a slice"));
     VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-    VXLA_ASSIGN_OR_RETURN(const int64_t limit, lexer_.TakeInt("the limit of a slice"));
-    int64_t stride = 1;
-    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(stride, lexer_.TakeInt("the stride of a slice"));
-    starts.push_back(start);
-    limits.push_back(limit);
-    strides.push_back(stride);
-    if (!lexer_.Eat(",")) break;
-  }
+    VXLA_ASSIGN_OR_RETURN(limits.emplace_back(), lexer_.TakeInt("the limit of a slice"));
+    strides.push_back(1);
+    if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(strides.back(), lexer_.TakeInt("the stride of a slice"));
+    return OkStatus();
+  }));
   SetAttribute(operation.attributes, "start_indices", IntListAttribute(starts));
   SetAttribute(operation.attributes, "limit_indices", IntListAttribute(limits));
   SetAttribute(operation.attributes, "strides", IntListAttribute(strides));
-  return lexer_.Expect("]");
+  return OkStatus();
 }
 
 // : T            operands and result are of one type
@@ -391,15 +387,11 @@ Status OperationParser::ParseReducer(Operation& operation, size_t count) {
   if (pairs.arguments.size() != 2 * count)
     return lexer_.Error("{}: {} arguments of the reducer, {} needed", operation.name, pairs.arguments.size(),
                         2 * count);
-  Region region;
-  Block& block = region.blocks.emplace_back();
+  Block block;
   for (size_t half = 0; half < 2; ++half) {
     for (size_t i = 0; i < count; ++i) block.arguments.push_back(pairs.arguments[2 * i + half]);
   }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-  VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-  operation.regions.push_back(std::move(region));
-  return OkStatus();
+  return ParseRegionInto(operation, std::move(block), "");
 }
 
 // ---- scan
@@ -421,10 +413,7 @@ Status OperationParser::ParseScan(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("the dimension of a scan"));
   SetAttribute(operation.attributes, "dimension", IntegerAttribute(dimension));
   if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
-  {
-    const Scope scope(*this, false);
-    VXLA_ASSIGN_OR_RETURN(operation.regions.emplace_back(), ParseRegion());
-  }
+  VXLA_RETURN_IF_ERROR(ParseBody(operation, ""));
   return ParseTrailingTypes(operation);
 }
 
@@ -461,12 +450,9 @@ Status OperationParser::ParseWhile(Operation& operation) {
   for (const std::string_view word : {"cond", "do"}) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
     const Scope scope(*this, false);
-    Region region;
-    Block& block = region.blocks.emplace_back();
+    Block block;
     VXLA_RETURN_IF_ERROR(DefineArguments(block, names, types));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-    operation.regions.push_back(std::move(region));
+    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), ""));
   }
   result_types_ = std::move(types);
   return OkStatus();
@@ -569,11 +555,9 @@ Status OperationParser::ParseManualComputation(Operation& operation) {
   }
   {
     const Scope scope(*this, false);
-    Region region;
-    VXLA_RETURN_IF_ERROR(ParseBlockArguments(region.blocks.emplace_back()));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
-    VXLA_RETURN_IF_ERROR(ParseBlocks(region));
-    operation.regions.push_back(std::move(region));
+    Block block;
+    VXLA_RETURN_IF_ERROR(ParseBlockArguments(block));
+    VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), ""));
   }
   return ParseAttributesAndTypes(operation);
 }

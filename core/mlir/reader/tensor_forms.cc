@@ -308,11 +308,7 @@ Status OperationParser::ParseFor(Operation& operation) {
     VXLA_RETURN_IF_ERROR(AddOperand(operation));
     if (*word != '\0') VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
   }
-  if (lexer_.EatWord("iter_args")) {
-    VXLA_RETURN_IF_ERROR(ParseInitialValues(operation, names));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
-    VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
-  }
+  if (lexer_.EatWord("iter_args")) VXLA_RETURN_IF_ERROR(ParseCarried(operation, names));
   std::vector<Type> types{program_.values[operation.operands[0]].type};
   if (lexer_.Eat(":")) VXLA_SET_OR_RETURN(types[0], ParseType());
   const std::vector<Type> results = result_types_;
@@ -339,16 +335,8 @@ Status OperationParser::ParseIf(Operation& operation) {
 }
 
 // (%o = %t) -> (T)
-Status OperationParser::ParseSharedOuts(Operation& operation, std::vector<MlirToken>& names) {
-  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
-  while (lexer_.token().kind == TokenKind::kValue) {
-    names.push_back(lexer_.token());
-    lexer_.Next();
-    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-    VXLA_RETURN_IF_ERROR(AddOperand(operation));
-    if (!lexer_.Eat(",")) break;
-  }
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+Status OperationParser::ParseCarried(Operation& operation, std::vector<MlirToken>& names) {
+  VXLA_RETURN_IF_ERROR(ParseInitialValues(operation, names));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
   VXLA_ASSIGN_OR_RETURN(result_types_, ParseTypeOrList());
   return OkStatus();
@@ -383,7 +371,7 @@ Status OperationParser::ParseForall(Operation& operation) {
     VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("in"));
     VXLA_RETURN_IF_ERROR(list(1, upper));
   }
-  if (lexer_.EatWord("shared_outs")) VXLA_RETURN_IF_ERROR(ParseSharedOuts(operation, names));
+  if (lexer_.EatWord("shared_outs")) VXLA_RETURN_IF_ERROR(ParseCarried(operation, names));
   segments[3] = static_cast<int64_t>(names.size() - rank);
   const std::vector<Type> results = result_types_;
   if (results.size() != names.size() - rank)
@@ -395,10 +383,9 @@ Status OperationParser::ParseForall(Operation& operation) {
   {
     const Scope scope(*this, false);
     Block block;
-    for (size_t i = 0; i < names.size(); ++i) {
-      block.arguments.push_back(program_.NewValue(i < rank ? IndexType() : results[i - rank], names[i].text));
-      VXLA_RETURN_IF_ERROR(Define(names[i].text, names[i].offset, block.arguments.back(), 1));
-    }
+    std::vector<Type> types(rank, IndexType());
+    types.insert(types.end(), results.begin(), results.end());
+    VXLA_RETURN_IF_ERROR(DefineArguments(block, names, types));
     VXLA_RETURN_IF_ERROR(ParseRegionInto(operation, std::move(block), "scf.forall.in_parallel"));
   }
   result_types_ = results;

@@ -39,9 +39,8 @@ class BlockLowering {
     VXLA_RETURN_IF_ERROR(results.status());
     Operation back = Make("func.return", *std::move(results));
     body.operations.push_back(std::move(back));
-    std::vector<Block> one;
-    one.push_back(std::move(body));
-    blocks_ = std::move(one);
+    blocks_.clear();
+    blocks_.push_back(std::move(body));
     return OkStatus();
   }
 
@@ -199,11 +198,6 @@ class BlockLowering {
     return Transformed(values, [&](ValueId value) { return Latest(value); });
   }
 
-  void Replace(Operation& operation) const {
-    operation.operands = Latest(operation.operands);
-    for (Operation& inner : Inside(operation)) Replace(inner);
-  }
-
   // The arguments of the edge's block are its operands from here on.
   void Enter(const BlockEdge& edge) {
     const std::vector<ValueId> values = Latest(edge.operands);
@@ -224,7 +218,7 @@ class BlockLowering {
     }
     for (size_t i = 0; i + 1 < operations.size(); ++i) {
       out.push_back(operations[i]);
-      Replace(out.back());
+      ForEachOperand(out.back(), [&](ValueId& operand) { operand = Latest(operand); });
     }
     return OkStatus();
   }

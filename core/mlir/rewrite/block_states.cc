@@ -36,9 +36,8 @@ class BlockStates {
     for (const ValueId value : results_) back.operands.push_back(loop.results[1 + PlaceOf(value)]);
     body.operations.push_back(std::move(loop));
     body.operations.push_back(std::move(back));
-    std::vector<Block> one;
-    one.push_back(std::move(body));
-    blocks_ = std::move(one);
+    blocks_.clear();
+    blocks_.push_back(std::move(body));
     return OkStatus();
   }
 
@@ -51,17 +50,13 @@ class BlockStates {
 
   size_t PlaceOf(ValueId value) const { return static_cast<size_t>(std::ranges::find(state_, value) - state_.begin()); }
 
-  static void CollectUses(const Operation& operation, std::unordered_set<ValueId>& uses) {
-    uses.insert(operation.operands.begin(), operation.operands.end());
-    for (const Operation& inner : Inside(operation)) CollectUses(inner, uses);
-  }
-
   // The arguments of blocks, the results, and what one block computes and another one uses. What the first block
   // defines stands in front of the loop.
   void FindState() {
     std::vector<std::unordered_set<ValueId>> uses(exit_);
     for (size_t i = 0; i < exit_; ++i) {
-      for (const Operation& operation : blocks_[i].operations) CollectUses(operation, uses[i]);
+      for (const Operation& operation : blocks_[i].operations)
+        ForEachOperand(operation, [&](ValueId value) { uses[i].insert(value); });
     }
     state_ = results_;
     for (size_t i = 1; i < exit_; ++i) {
@@ -166,13 +161,6 @@ class BlockStates {
     return region;
   }
 
-  static void Replace(Operation& operation, const std::unordered_map<ValueId, ValueId>& latest) {
-    for (ValueId& operand : operation.operands) {
-      if (const auto found = latest.find(operand); found != latest.end()) operand = found->second;
-    }
-    for (Operation& inner : Inside(operation)) Replace(inner, latest);
-  }
-
   // The loop's body: the block whose number is next.
   Region OneBlock() {
     Region region;
@@ -192,7 +180,11 @@ class BlockStates {
           if (latest.contains(value)) latest[value] = value;
         }
       }
-      for (Operation& operation : blocks_[i].operations) Replace(operation, latest);
+      for (Operation& operation : blocks_[i].operations) {
+        ForEachOperand(operation, [&](ValueId& operand) {
+          if (const auto found = latest.find(operand); found != latest.end()) operand = found->second;
+        });
+      }
       side.operations = std::move(blocks_[i].operations);
       const Operation branch = std::move(side.operations.back());
       side.operations.pop_back();

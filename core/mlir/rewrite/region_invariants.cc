@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-constexpr std::string_view kScalarRegions[] = {
-    "stablehlo.all_reduce", "stablehlo.collective_reduce",  "stablehlo.map",
-    "stablehlo.reduce",     "stablehlo.reduce_scatter",     "stablehlo.reduce_window",
-    "stablehlo.scatter",    "stablehlo.select_and_scatter", "stablehlo.sort"};
+bool HasScalarRegions(std::string_view name) {
+  const auto opcode = ParseOpcode(name.substr(name.find('.') + 1), &OpcodeFacts::stablehlo_text);
+  return name.starts_with("stablehlo.") && opcode && Has(*opcode, Trait::kOnScalars);
+}
 
 using Values = std::unordered_set<ValueId>;
 
@@ -23,7 +23,7 @@ class Hoister {
       for (Block& block : region.blocks) {
         for (size_t i = 0; i < block.operations.size(); ++i) {
           Run(block.operations[i]);
-          if (std::ranges::find(kScalarRegions, block.operations[i].name) == std::end(kScalarRegions)) continue;
+          if (!HasScalarRegions(block.operations[i].name)) continue;
           std::vector<Operation> before;
           for (Region& inner : block.operations[i].regions) Hoist(inner, before);
           const size_t moved = before.size();
@@ -48,18 +48,10 @@ class Hoister {
 
   // Whether any operand, of the operations in its regions too, is not of `values`, and an array.
   bool TakesArray(const Operation& operation, const Values& values) const {
-    return std::ranges::any_of(operation.operands,
-                               [&](ValueId v) {
-                                 const Type& type = program_.values[v].type;
-                                 return !values.contains(v) && type.kind == Type::Kind::kShape &&
-                                        type.shape.IsArray() && type.shape.rank() > 0;
-                               }) ||
-           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return TakesArray(inner, values); });
-  }
-
-  bool Uses(const Operation& operation, const Values& values) const {
-    return std::ranges::any_of(operation.operands, [&](ValueId v) { return values.contains(v); }) ||
-           std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return Uses(inner, values); });
+    return AnyOperand(operation, [&](ValueId v) {
+      const Type& type = program_.values[v].type;
+      return !values.contains(v) && type.kind == Type::Kind::kShape && type.shape.IsArray() && type.shape.rank() > 0;
+    });
   }
 
   void Hoist(Region& region, std::vector<Operation>& before) const {
@@ -73,7 +65,8 @@ class Hoister {
       Values own;
       for (const Region& inner : operation.regions) Define(inner, own);
       for (const ValueId value : own) inside.erase(value);
-      const bool stays = operation.results.empty() || Uses(operation, inside);
+      const bool stays =
+          operation.results.empty() || AnyOperand(operation, [&](ValueId v) { return inside.contains(v); });
       if (!stays) {
         for (const ValueId result : operation.results) inside.erase(result);
       }

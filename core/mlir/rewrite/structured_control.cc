@@ -14,22 +14,14 @@ using Lanes = std::unordered_set<ValueId>;
 
 bool AllRunForLanes(const Block& block, Lanes& lanes);
 
-bool AnyOf(std::span<const ValueId> values, const Lanes& lanes) {
-  return std::ranges::any_of(values, [&](ValueId value) { return lanes.contains(value); });
-}
-
-bool UsesAny(const Operation& operation, const Lanes& lanes) {
-  return AnyOf(operation.operands, lanes) ||
-         std::ranges::any_of(Inside(operation), [&](const Operation& inner) { return UsesAny(inner, lanes); });
-}
-
 // Whether the importer does it for all elements at once; notes which of its results differ.
 bool RunsForAllLanes(const Operation& operation, Lanes& lanes) {
-  const bool differs = UsesAny(operation, lanes);
+  const auto is_lane = [&](ValueId value) { return lanes.contains(value); };
+  const bool differs = AnyOperand(operation, is_lane);
   if (differs && !RunsForLanes(operation.name)) return false;
   if (differs) lanes.insert(operation.results.begin(), operation.results.end());
   const bool generates = operation.name == "tensor.generate";
-  if (generates && AnyOf(operation.operands, lanes)) return false;  // sizes that differ
+  if (generates && std::ranges::any_of(operation.operands, is_lane)) return false;  // sizes that differ
   if (!differs && !generates) return true;
   return std::ranges::all_of(operation.regions, [&](const Region& region) {
     if (region.blocks.size() != 1) return false;
@@ -299,10 +291,7 @@ bool HasEffect(const Operation& operation) {
   for (const std::string_view part : {"feed", "send", "recv", ".rng", "custom_call", "interpreter.", "check."}) {
     if (operation.name.find(part) != std::string::npos) return true;
   }
-  return std::ranges::any_of(operation.regions, [](const Region& region) {
-    return std::ranges::any_of(region.blocks,
-                               [](const Block& block) { return std::ranges::any_of(block.operations, HasEffect); });
-  });
+  return std::ranges::any_of(Inside(operation), HasEffect);
 }
 
 bool RunsForLanes(std::string_view name) {

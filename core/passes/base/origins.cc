@@ -26,6 +26,14 @@ bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageByt
 
 int LeafCount(const Shape& shape) { return shape.IsTuple() ? static_cast<int>(FlattenTuple(shape).size()) : 1; }
 
+int FirstLeafAt(const Shape& shape, std::span<const int64_t> index) {
+  if (index.empty()) return 0;
+  int leaf = FirstLeafAt(shape.tuple_elements()[static_cast<size_t>(index[0])], index.subspan(1));
+  for (int64_t before = 0; before < index[0]; ++before)
+    leaf += LeafCount(shape.tuple_elements()[static_cast<size_t>(before)]);
+  return leaf;
+}
+
 bool IsSameBytes(const Instruction& instruction) {
   if (IsArgumentAtBounds(instruction)) return true;
   if (KindOf(instruction.opcode()) != OpcodeKind::kAlias || UsesLiveSizes(instruction)) return false;

@@ -30,8 +30,9 @@ class Origins {
   std::unordered_map<const Instruction*, std::vector<int>> starts_;
 };
 
-// The number of leaves of a shape.
+// The number of leaves of a shape, and of those before the part that an index names ({1,0}; the shape has it).
 int LeafCount(const Shape& shape);
+int FirstLeafAt(const Shape& shape, std::span<const int64_t> index);
 // Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not
 // free.
 bool IsSameBytes(const Instruction& instruction);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cmath>
-#include <complex>
 #include <cstddef>
 #include <vector>
 

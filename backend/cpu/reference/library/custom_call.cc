@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <exception>
-#include <string_view>
 
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/library/ffi_call.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <mutex>
 #include <string>

@@ -2,7 +2,6 @@
 #include "backend/cpu/reference/ops/data_movement.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "backend/cpu/reference/arithmetic/block.h"
 #include "backend/cpu/reference/arithmetic/strided_copy.h"

@@ -2,7 +2,6 @@
 // in panels.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "backend/cpu/reference/arithmetic/gemm.h"
 #include "backend/cpu/reference/ops/data_movement.h"

@@ -1,7 +1,6 @@
 // Element-wise ops over whole arrays: blocks through the op's loop, with direct loops for the commonest ones.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 
 #include "backend/cpu/reference/arithmetic/block_ops.h"

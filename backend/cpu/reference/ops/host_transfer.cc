@@ -1,5 +1,4 @@
 // Infeed, outfeed, send, recv and custom calls.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>

@@ -2,7 +2,6 @@
 // never read; Cholesky writes zeros there.
 #include <algorithm>
 #include <cmath>
-#include <complex>
 
 #include "backend/cpu/reference/arithmetic/dense_matrix.h"
 #include "backend/cpu/reference/arithmetic/gemm.h"

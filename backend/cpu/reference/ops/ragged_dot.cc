@@ -1,6 +1,4 @@
 // ragged-dot and scaled-dot, made of plain dots: one for each group of rows, or one of the operands times their scales.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "backend/cpu/reference/ops/data_movement.h"

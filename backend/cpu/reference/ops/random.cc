@@ -3,7 +3,6 @@
 #include "backend/cpu/reference/ops/random.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "backend/cpu/reference/eval.h"

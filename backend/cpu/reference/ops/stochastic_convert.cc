@@ -2,7 +2,6 @@
 // zero.
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "backend/cpu/reference/eval.h"
 #include "core/data/float_formats.h"

@@ -1,6 +1,5 @@
 #include "backend/vulkan/codegen/statements/statement.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 // counted and keep their names.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -148,15 +150,30 @@ class Code {
   std::vector<Statement> statements_;
 };
 
+// What fmt prints.
+template <typename T>
+concept Formattable = fmt::is_formattable<std::remove_cvref_t<T>>::value;
+
 // Writes code line by line, each as deep as the blocks that it stands in.
 class CodeWriter {
  public:
   // A statement of the caller's own, which passes do not look into.
   void Line(std::string_view statement);
+  // As fmt::format makes it; so does OpenBlock.
+  template <Formattable... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    Line(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+  }
   // The same around an element whose address is taken.
   void Line(std::string before, Elements element, std::string behind);
   void OpenBlock(const std::string& head) { Add({.kind = Statement::Kind::kOpen, .text = head}), ++depth_; }
-  void CloseBlock() { --depth_, Add({.kind = Statement::Kind::kClose}); }
+  template <Formattable... Args>
+  void OpenBlock(fmt::format_string<Args...> format, Args&&... args) {
+    OpenBlock(fmt::format(format, std::forward<Args>(args)...));
+  }
+  void CloseBlock(int count = 1) {
+    for (; count > 0; --count) --depth_, Add({.kind = Statement::Kind::kClose});
+  }
   // A local of the caller's own name.
   void Declare(std::string_view glsl_type, std::string name, Expression value, bool precise = false);
   void Assign(std::string name, Expression value);

@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/api/instance.h"
 
-#include <cstring>
+#include <algorithm>
 #include <mutex>
 
 #include "backend/vulkan/device/api/loader.h"
@@ -12,40 +12,26 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 bool HasValidationLayer(const GlobalTable& global) {
-  uint32_t count = 0;
-  if (global.EnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkLayerProperties> layers(count);
-  if (global.EnumerateInstanceLayerProperties(&count, layers.data()) != VK_SUCCESS) return false;
-  for (const VkLayerProperties& layer : layers) {
-    if (std::strcmp(layer.layerName, kValidationLayer) == 0) return true;
-  }
-  return false;
+  const auto layers =
+      ListOf<VkLayerProperties>("vkEnumerateInstanceLayerProperties", global.EnumerateInstanceLayerProperties);
+  return layers.ok() && std::ranges::any_of(*layers, [](const VkLayerProperties& layer) {
+           return std::string_view(layer.layerName) == kValidationLayer;
+         });
 }
 
 std::vector<const char*> Present(const GlobalTable& global, const std::vector<const char*>& wanted) {
-  uint32_t count = 0;
-  std::vector<VkExtensionProperties> present;
-  if (global.EnumerateInstanceExtensionProperties(nullptr, &count, nullptr) == VK_SUCCESS) {
-    present.resize(count);
-    if (global.EnumerateInstanceExtensionProperties(nullptr, &count, present.data()) != VK_SUCCESS) present.clear();
-  }
+  const auto present = ListOf<VkExtensionProperties>(
+      "vkEnumerateInstanceExtensionProperties", [&](uint32_t* count, VkExtensionProperties* found) {
+        return global.EnumerateInstanceExtensionProperties(nullptr, count, found);
+      });
   std::vector<const char*> names;
   for (const char* name : wanted) {
-    for (const VkExtensionProperties& extension : present) {
-      if (std::strcmp(extension.extensionName, name) == 0) {
-        names.push_back(name);
-        break;
-      }
-    }
+    const auto is_it = [name](const VkExtensionProperties& each) {
+      return std::string_view(each.extensionName) == name;
+    };
+    if (present.ok() && std::ranges::any_of(*present, is_it)) names.push_back(name);
   }
   return names;
-}
-
-bool Contains(const std::vector<const char*>& names, const char* name) {
-  for (const char* each : names) {
-    if (std::strcmp(each, name) == 0) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -86,7 +72,7 @@ VkResult Instance::TryCreate(const GlobalTable& global, const InstanceOptions& o
   info.pApplicationInfo = &application;
   info.ppEnabledExtensionNames = extensions.data();
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
-  if (Contains(extensions, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+  if (std::ranges::count(extensions, std::string_view(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) != 0) {
     info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;  // MoltenVK
   }
   std::vector<VkValidationFeatureEnableEXT> enables;
@@ -156,12 +142,11 @@ Instance::~Instance() {
 }
 
 Result<std::vector<VkPhysicalDevice>> Instance::PhysicalDevices() const {
-  uint32_t count = 0;
-  VXLA_RETURN_IF_VK_ERROR(vk_.EnumeratePhysicalDevices(handle_, &count, nullptr), "vkEnumeratePhysicalDevices");
-  std::vector<VkPhysicalDevice> devices(count);
-  const VkResult result = vk_.EnumeratePhysicalDevices(handle_, &count, devices.data());
-  if (result != VK_INCOMPLETE) VXLA_RETURN_IF_VK_ERROR(result, "vkEnumeratePhysicalDevices");
-  devices.resize(count);
+  VXLA_ASSIGN_OR_RETURN(
+      std::vector<VkPhysicalDevice> devices,
+      ListOf<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [this](uint32_t* count, VkPhysicalDevice* found) {
+        return vk_.EnumeratePhysicalDevices(handle_, count, found);
+      }));
   if (devices.empty()) {
     return DeviceFailure(
         "no Vulkan device: the loader found no usable driver (Debian: apt install mesa-vulkan-drivers)");

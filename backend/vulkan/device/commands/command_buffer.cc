@@ -5,6 +5,57 @@
 #include "backend/vulkan/device/commands/synchronization.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range, const DeviceFacts& facts) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t limit = facts.max_group_count[axis];
+    if (range.groups[axis] > limit) {
+      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, range.groups[axis],
+                      "xyz"[axis], limit);
+    }
+  }
+  if (range.first != 0 && !kernel.in_parts) {
+    return Internal("dispatch of {}: it begins at group {}, and its pipeline was not made for that", kernel.name,
+                    range.first);
+  }
+  return OkStatus();
+}
+
+Status CheckCopy(const BufferRange& source, const BufferRange& target) {
+  if (source.size_bytes != target.size_bytes)
+    return Internal("copy of {} bytes to {} bytes", source.size_bytes, target.size_bytes);
+  if (source.size_bytes == 0) return OkStatus();
+  VXLA_RETURN_IF_ERROR(CheckRange("copy source", source));
+  VXLA_RETURN_IF_ERROR(CheckRange("copy target", target));
+  const VkDeviceSize from = OffsetOf(source), to = OffsetOf(target),
+                     size = static_cast<VkDeviceSize>(source.size_bytes);
+  const bool overlap = BufferOf(source).handle() == BufferOf(target).handle() && from < to + size && to < from + size;
+  return overlap ? Internal("copy of {} bytes onto overlapping memory", source.size_bytes) : OkStatus();
+}
+
+Status CheckFill(const BufferRange& target) {
+  VXLA_RETURN_IF_ERROR(CheckRange("fill", target));
+  const bool at_end = target.offset_bytes + target.size_bytes == target.buffer->size_bytes();
+  if (target.offset_bytes % 4 == 0 && (target.size_bytes % 4 == 0 || at_end)) return OkStatus();
+  return Internal("fill of bytes {} to {}: fills work in words of 4 bytes", target.offset_bytes,
+                  target.offset_bytes + target.size_bytes);
+}
+
+Result<uint64_t> TicksOf(DeviceContext& context, VkQueryPool queries, size_t index) {
+  uint64_t ticks = 0;
+  const VkResult result =
+      context.vk().GetQueryPoolResults(context.handle(), queries, static_cast<uint32_t>(index), 1, sizeof(ticks),
+                                       &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
+  if (result == VK_NOT_READY) {
+    return Internal("timestamp {} was read before its submission completed: vkGetQueryPoolResults: {}", index,
+                    ResultName(result));
+  }
+  VXLA_RETURN_IF_ERROR(context.Check(result, "vkGetQueryPoolResults"));
+  return ticks;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::shared_ptr<DeviceContext> context,
                                                                          int timestamp_count, int queue) {
@@ -41,9 +92,7 @@ std::unique_ptr<VulkanCommandBuffer> VulkanCommandBuffer::ForHost(std::shared_pt
 void VulkanCommandBuffer::Attach(VkCommandBuffer commands, bool write_sets, bool goes_on) {
   commands_ = commands;
   descriptors_.Rewind(write_sets, goes_on);
-  bound_ = VK_NULL_HANDLE;
-  computed_ = copied_ = true;
-  error_ = OkStatus();
+  ForgetRecorded();
   state_ = State::kRecording;
 }
 
@@ -64,9 +113,7 @@ Status VulkanCommandBuffer::Begin(bool resubmitted) {
   const DeviceTable& vk = context_->vk();
   VXLA_RETURN_IF_ERROR(context_->Check(vk.ResetCommandPool(context_->handle(), pool_, 0), "vkResetCommandPool"));
   VXLA_RETURN_IF_ERROR(descriptors_.Reset());
-  bound_ = VK_NULL_HANDLE;
-  computed_ = copied_ = true;
-  error_ = OkStatus();
+  ForgetRecorded();
   auto info = MakeVk<VkCommandBufferBeginInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO);
   if (resubmitted) info.flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT;
   VXLA_RETURN_IF_ERROR(context_->Check(vk.BeginCommandBuffer(commands_, &info), "vkBeginCommandBuffer"));
@@ -83,26 +130,11 @@ Status VulkanCommandBuffer::Recording(const char* what) const {
   return Internal("{}: the command buffer is not being recorded", what);
 }
 
-Status VulkanCommandBuffer::CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const {
-  for (int axis = 0; axis < 3; ++axis) {
-    const uint32_t limit = context_->facts().max_group_count[axis];
-    if (range.groups[axis] > limit) {
-      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, range.groups[axis],
-                      "xyz"[axis], limit);
-    }
-  }
-  if (range.first != 0 && !kernel.in_parts) {
-    return Internal("dispatch of {}: it begins at group {}, and its pipeline was not made for that", kernel.name,
-                    range.first);
-  }
-  return OkStatus();
-}
-
 Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                                      const GroupRange& range) {
   VXLA_RETURN_IF_ERROR(Recording("dispatch"));
   const auto& pipeline = static_cast<const VulkanKernel&>(kernel);
-  VXLA_RETURN_IF_ERROR(CheckGroups(pipeline, range));
+  VXLA_RETURN_IF_ERROR(CheckGroups(pipeline, range, context_->facts()));
   VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
   const auto& groups = range.groups;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return OkStatus();
@@ -132,20 +164,14 @@ Status VulkanCommandBuffer::DispatchIndirect(const Kernel& kernel, BufferRange a
 
 Status VulkanCommandBuffer::Bind(const VulkanKernel& kernel, const BufferRange& arguments,
                                  std::span<const BufferRange> buffers) {
+  const DeviceTable& vk = context_->vk();
   computed_ = true;
-  if (bound_ != kernel.pipeline) {
-    context_->vk().CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
-    bound_ = kernel.pipeline;
-  }
-  return kernel.mode == BindingMode::kAddresses ? PushAddress(kernel, arguments)
-                                                : descriptors_.Bind(commands_, kernel, arguments, buffers);
-}
-
-Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const BufferRange& arguments) {
+  if (std::exchange(bound_, kernel.pipeline) != kernel.pipeline)
+    vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
+  if (kernel.mode != BindingMode::kAddresses) return descriptors_.Bind(commands_, kernel, arguments, buffers);
   const uint64_t address = arguments.buffer->device_address() + static_cast<uint64_t>(arguments.offset_bytes);
   if (address % 16 != 0) return Internal("dispatch of {}: the argument block is not 16-byte aligned", kernel.name);
-  context_->vk().CmdPushConstants(commands_, kernel.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, kAddressBytes,
-                                  &address);
+  vk.CmdPushConstants(commands_, kernel.layout.pipeline, VK_SHADER_STAGE_COMPUTE_BIT, 0, kAddressBytes, &address);
   return OkStatus();
 }
 
@@ -207,17 +233,9 @@ void VulkanCommandBuffer::Barrier(bool indirect) {
 
 void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
   if (Status status = Recording("copy"); !status.ok()) return Fail(std::move(status));
-  if (source.size_bytes != target.size_bytes) {
-    return Fail(Internal("copy of {} bytes to {} bytes", source.size_bytes, target.size_bytes));
-  }
+  if (Status status = CheckCopy(source, target); !status.ok()) return Fail(std::move(status));
   if (source.size_bytes == 0) return;
-  if (Status status = CheckRange("copy source", source); !status.ok()) return Fail(std::move(status));
-  if (Status status = CheckRange("copy target", target); !status.ok()) return Fail(std::move(status));
   const VkBufferCopy region = {OffsetOf(source), OffsetOf(target), static_cast<VkDeviceSize>(source.size_bytes)};
-  const bool overlap = BufferOf(source).handle() == BufferOf(target).handle() &&
-                       region.srcOffset < region.dstOffset + region.size &&
-                       region.dstOffset < region.srcOffset + region.size;
-  if (overlap) return Fail(Internal("copy of {} bytes onto overlapping memory", source.size_bytes));
   copied_ = true;
   context_->vk().CmdCopyBuffer(commands_, BufferOf(source).handle(), BufferOf(target).handle(), 1, &region);
 }
@@ -225,12 +243,7 @@ void VulkanCommandBuffer::Copy(BufferRange source, BufferRange target) {
 void VulkanCommandBuffer::Fill(BufferRange target, uint32_t word) {
   if (Status status = Recording("fill"); !status.ok()) return Fail(std::move(status));
   if (target.size_bytes == 0) return;
-  if (Status status = CheckRange("fill", target); !status.ok()) return Fail(std::move(status));
-  const bool at_end = target.offset_bytes + target.size_bytes == target.buffer->size_bytes();
-  if (target.offset_bytes % 4 != 0 || (target.size_bytes % 4 != 0 && !at_end)) {
-    return Fail(Internal("fill of bytes {} to {}: fills work in words of 4 bytes", target.offset_bytes,
-                         target.offset_bytes + target.size_bytes));
-  }
+  if (Status status = CheckFill(target); !status.ok()) return Fail(std::move(status));
   // At the buffer's end the last word may reach into the allocator's padding.
   const VkDeviceSize size = static_cast<VkDeviceSize>((target.size_bytes + 3) / 4 * 4);
   copied_ = true;
@@ -289,15 +302,7 @@ Result<std::vector<double>> VulkanCommandBuffer::Timestamps() {
   uint64_t base = 0;
   for (size_t i = 0; i < times.size(); ++i) {
     if (!timestamp_written_[i]) continue;
-    uint64_t ticks = 0;
-    const VkResult result =
-        context_->vk().GetQueryPoolResults(context_->handle(), queries_, static_cast<uint32_t>(i), 1, sizeof(ticks),
-                                           &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
-    if (result == VK_NOT_READY) {
-      return Internal("timestamp {} was read before its submission completed: vkGetQueryPoolResults: {}", i,
-                      ResultName(result));
-    }
-    VXLA_RETURN_IF_ERROR(context_->Check(result, "vkGetQueryPoolResults"));
+    VXLA_ASSIGN_OR_RETURN(const uint64_t ticks, TicksOf(*context_, queries_, i));
     if (!have_base) base = ticks, have_base = true;
     times[i] = static_cast<double>((ticks - base) & mask) * context_->facts().timestamp_period_ns;
   }

@@ -55,15 +55,14 @@ class VulkanCommandBuffer final : public CommandBuffer {
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context)
       : context_(std::move(context)), descriptors_(*context_) {}
   Status Recording(const char* what) const;
+  void ForgetRecorded() { bound_ = VK_NULL_HANDLE, computed_ = copied_ = true, error_ = OkStatus(); }
   // Between anything there may be: a queue for copies has no stage that computes.
   VkMemoryBarrier2 MemoryBarrier() const;
   // Behind what was recorded since the last barrier alone: waiting for copies that are not there costs AMD's driver a
   // flush of what draws, too.
   VkMemoryBarrier2 BarrierBehind() const;
-  Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   // Pipeline and arguments of a dispatch.
   Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);
-  Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
   void Fail(Status status);
 
   std::shared_ptr<DeviceContext> context_;

@@ -22,25 +22,16 @@ std::string ValueText(const VkPipelineExecutableStatisticKHR& statistic) {
   }
 }
 
-// Vulkan's two calls of a list: how many there are, then what they are.
-template <typename T, typename Call>
-Result<std::vector<T>> ListOf(DeviceContext& context, VkStructureType type, const char* what, Call&& call) {
-  uint32_t count = 0;
-  VXLA_RETURN_IF_ERROR(context.Check(call(&count, nullptr), what));
-  std::vector<T> list(count, MakeVk<T>(type));
-  VXLA_RETURN_IF_ERROR(context.Check(call(&count, list.data()), what));
-  list.resize(count);
-  return list;
-}
-
 Status ReadStatistics(DeviceContext& context, const VkPipelineExecutableInfoKHR& info, KernelExecutable& executable) {
   using Statistic = VkPipelineExecutableStatisticKHR;
   VXLA_ASSIGN_OR_RETURN(const std::vector<Statistic> list,
-                        ListOf<Statistic>(context, VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR,
-                                          "vkGetPipelineExecutableStatisticsKHR", [&](uint32_t* count, Statistic* out) {
-                                            return context.vk().GetPipelineExecutableStatisticsKHR(context.handle(),
-                                                                                                   &info, count, out);
-                                          }));
+                        ListOf(
+                            "vkGetPipelineExecutableStatisticsKHR",
+                            [&](uint32_t* count, Statistic* out) {
+                              return context.vk().GetPipelineExecutableStatisticsKHR(context.handle(), &info, count,
+                                                                                     out);
+                            },
+                            MakeVk<Statistic>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR)));
   for (const Statistic& statistic : list)
     executable.statistics.push_back({statistic.name, ValueText(statistic), statistic.description});
   return OkStatus();
@@ -54,7 +45,7 @@ Status ReadForms(DeviceContext& context, const VkPipelineExecutableInfoKHR& info
   };
   VXLA_ASSIGN_OR_RETURN(
       std::vector<Form> list,
-      ListOf<Form>(context, VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR, kWhat, call));
+      ListOf(kWhat, call, MakeVk<Form>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR)));
   // The first answer tells the sizes, the next one fills them.
   std::vector<std::string> texts;
   for (Form& form : list) texts.emplace_back(form.dataSize, '\0');
@@ -76,12 +67,14 @@ Result<std::vector<KernelExecutable>> ExecutablesOf(DeviceContext& context, VkPi
   using Properties = VkPipelineExecutablePropertiesKHR;
   auto whole = MakeVk<VkPipelineInfoKHR>(VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR);
   whole.pipeline = pipeline;
-  VXLA_ASSIGN_OR_RETURN(
-      const std::vector<Properties> list,
-      ListOf<Properties>(context, VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR,
-                         "vkGetPipelineExecutablePropertiesKHR", [&](uint32_t* count, Properties* out) {
-                           return context.vk().GetPipelineExecutablePropertiesKHR(context.handle(), &whole, count, out);
-                         }));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Properties> list,
+                        ListOf(
+                            "vkGetPipelineExecutablePropertiesKHR",
+                            [&](uint32_t* count, Properties* out) {
+                              return context.vk().GetPipelineExecutablePropertiesKHR(context.handle(), &whole, count,
+                                                                                     out);
+                            },
+                            MakeVk<Properties>(VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR)));
   std::vector<KernelExecutable> executables;
   for (uint32_t i = 0; i < list.size(); ++i) {
     KernelExecutable& executable = executables.emplace_back();

@@ -8,7 +8,6 @@
 
 #include "backend/vulkan/device/api/external_types.h"
 #include "backend/vulkan/device/api/vk_status.h"
-#include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/drivers/kernel_operations.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/drivers/software/software_driver.h"
@@ -107,8 +106,10 @@ Status ChooseQueues(const PhysicalSupport& support, const PlanWants& wants, Devi
   return OkStatus();
 }
 
-void CopyFeature(VkBool32 supported, VkBool32& enabled) {
-  if (supported) enabled = VK_TRUE;
+// Of a struct of features those that are supported.
+template <typename Features>
+void Enable(const Features& supported, std::initializer_list<VkBool32 Features::*> wanted, Features& enabled) {
+  for (VkBool32 Features::*feature : wanted) enabled.*feature = supported.*feature;
 }
 
 // What dot/matmul_tensors.comp takes, all of it.
@@ -118,47 +119,40 @@ constexpr VkBool32 CooperativeMatrix2Features::*kGroupMatrixFeatures[] = {
     &CooperativeMatrix2Features::tensorAddressing};
 
 FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& wants) {
+  using Base = VkPhysicalDeviceFeatures;
+  using Vulkan12 = VkPhysicalDeviceVulkan12Features;
   FeatureChain chosen;
-  const VkPhysicalDeviceFeatures& base = supported.base.features;
-  VkPhysicalDeviceFeatures& wanted = chosen.base.features;
-  CopyFeature(base.shaderInt64, wanted.shaderInt64);
-  CopyFeature(base.shaderInt16, wanted.shaderInt16);
-  CopyFeature(base.shaderFloat64, wanted.shaderFloat64);
-  if (wants.bindings == BindingMode::kDescriptors) CopyFeature(base.robustBufferAccess, wanted.robustBufferAccess);
-  CopyFeature(base.shaderStorageBufferArrayDynamicIndexing, wanted.shaderStorageBufferArrayDynamicIndexing);
-  CopyFeature(supported.vulkan11.storageBuffer16BitAccess, chosen.vulkan11.storageBuffer16BitAccess);
-  const VkPhysicalDeviceVulkan12Features& from = supported.vulkan12;
-  VkPhysicalDeviceVulkan12Features& to = chosen.vulkan12;
-  CopyFeature(from.storageBuffer8BitAccess, to.storageBuffer8BitAccess);
-  CopyFeature(from.shaderFloat16, to.shaderFloat16);
-  CopyFeature(from.shaderInt8, to.shaderInt8);
-  CopyFeature(from.timelineSemaphore, to.timelineSemaphore);
-  CopyFeature(from.scalarBlockLayout, to.scalarBlockLayout);
-  CopyFeature(from.shaderSubgroupExtendedTypes, to.shaderSubgroupExtendedTypes);
-  CopyFeature(from.shaderBufferInt64Atomics, to.shaderBufferInt64Atomics);
-  CopyFeature(from.vulkanMemoryModel, to.vulkanMemoryModel);
-  CopyFeature(from.vulkanMemoryModelDeviceScope, to.vulkanMemoryModelDeviceScope);
-  CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
+  Base& base = chosen.base.features;
+  Enable(supported.base.features,
+         {&Base::shaderInt64, &Base::shaderInt16, &Base::shaderFloat64, &Base::shaderStorageBufferArrayDynamicIndexing},
+         base);
+  if (wants.bindings == BindingMode::kDescriptors) Enable(supported.base.features, {&Base::robustBufferAccess}, base);
+  const auto enable = [&](auto chain, auto... features) { Enable(supported.*chain, {features...}, chosen.*chain); };
+  enable(&FeatureChain::vulkan11, &VkPhysicalDeviceVulkan11Features::storageBuffer16BitAccess);
+  enable(&FeatureChain::vulkan12, &Vulkan12::storageBuffer8BitAccess, &Vulkan12::shaderFloat16, &Vulkan12::shaderInt8,
+         &Vulkan12::timelineSemaphore, &Vulkan12::scalarBlockLayout, &Vulkan12::shaderSubgroupExtendedTypes,
+         &Vulkan12::shaderBufferInt64Atomics, &Vulkan12::vulkanMemoryModel, &Vulkan12::vulkanMemoryModelDeviceScope,
+         &Vulkan12::bufferDeviceAddress);
   if (wants.capture_executables)
-    CopyFeature(supported.executables.pipelineExecutableInfo, chosen.executables.pipelineExecutableInfo);
-  CopyFeature(supported.integer_dot_product.shaderIntegerDotProduct,
-              chosen.integer_dot_product.shaderIntegerDotProduct);
+    enable(&FeatureChain::executables,
+           &VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR::pipelineExecutableInfo);
+  enable(&FeatureChain::integer_dot_product, &VkPhysicalDeviceShaderIntegerDotProductFeatures::shaderIntegerDotProduct);
   // Their kernels are of the Vulkan memory model.
   if (supported.vulkan12.vulkanMemoryModel) {
-    CopyFeature(supported.cooperative_matrix.cooperativeMatrix, chosen.cooperative_matrix.cooperativeMatrix);
-    const CooperativeMatrix2Features& matrices2 = supported.cooperative_matrix2;
+    enable(&FeatureChain::cooperative_matrix, &CooperativeMatrixFeatures::cooperativeMatrix);
     for (VkBool32 CooperativeMatrix2Features::*feature : kGroupMatrixFeatures)
-      CopyFeature(matrices2.*feature, chosen.cooperative_matrix2.*feature);
-    CopyFeature(supported.bfloat16.shaderBFloat16Type, chosen.bfloat16.shaderBFloat16Type);
-    CopyFeature(supported.bfloat16.shaderBFloat16CooperativeMatrix, chosen.bfloat16.shaderBFloat16CooperativeMatrix);
+      enable(&FeatureChain::cooperative_matrix2, feature);
+    enable(&FeatureChain::bfloat16, &Bfloat16Features::shaderBFloat16Type,
+           &Bfloat16Features::shaderBFloat16CooperativeMatrix);
   }
-  CopyFeature(supported.memory_priority.memoryPriority, chosen.memory_priority.memoryPriority);
+  enable(&FeatureChain::memory_priority, &VkPhysicalDeviceMemoryPriorityFeaturesEXT::memoryPriority);
   if (chosen.memory_priority.memoryPriority)
-    CopyFeature(supported.pageable_memory.pageableDeviceLocalMemory, chosen.pageable_memory.pageableDeviceLocalMemory);
-  CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
-  CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
-  CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
-  CopyFeature(supported.subgroup_size_control.computeFullSubgroups, chosen.subgroup_size_control.computeFullSubgroups);
+    enable(&FeatureChain::pageable_memory,
+           &VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT::pageableDeviceLocalMemory);
+  enable(&FeatureChain::synchronization2, &VkPhysicalDeviceSynchronization2Features::synchronization2);
+  enable(&FeatureChain::maintenance4, &VkPhysicalDeviceMaintenance4Features::maintenance4);
+  enable(&FeatureChain::subgroup_size_control, &VkPhysicalDeviceSubgroupSizeControlFeatures::subgroupSizeControl,
+         &VkPhysicalDeviceSubgroupSizeControlFeatures::computeFullSubgroups);
   return chosen;
 }
 
@@ -398,24 +392,13 @@ void PlanSubgroups(const PhysicalSupport& support, DevicePlan& plan) {
 }
 
 std::optional<ElementType> TypeOf(uint32_t component) {
-  switch (component) {
-    case kComponentFloat16:
-      return ElementType::kF16;
-    case kComponentBfloat16:
-      return ElementType::kBF16;
-    case kComponentFloat32:
-      return ElementType::kF32;
-    case kComponentSint8:
-      return ElementType::kS8;
-    case kComponentUint8:
-      return ElementType::kU8;
-    case kComponentSint32:
-      return ElementType::kS32;
-    case kComponentUint32:
-      return ElementType::kU32;
-    default:
-      return std::nullopt;
-  }
+  constexpr std::pair<uint32_t, ElementType> kTypes[] = {
+      {kComponentFloat16, ElementType::kF16}, {kComponentBfloat16, ElementType::kBF16},
+      {kComponentFloat32, ElementType::kF32}, {kComponentSint8, ElementType::kS8},
+      {kComponentUint8, ElementType::kU8},    {kComponentSint32, ElementType::kS32},
+      {kComponentUint32, ElementType::kU32}};
+  const auto* const known = std::ranges::find(kTypes, component, &std::pair<uint32_t, ElementType>::first);
+  return known == std::end(kTypes) ? std::nullopt : std::optional(known->second);
 }
 
 // The terms and sums of a product of one type of 16 or 8 bits in sums of 32 that kernels may use.
@@ -574,11 +557,8 @@ Status QueryList(const InstanceTable& vk, VkPhysicalDevice device, const char* n
                  std::vector<Item>& list) {
   const auto get = reinterpret_cast<Get>(vk.GetInstanceProcAddr(vk.instance, name));
   if (get == nullptr) return OkStatus();
-  const std::string what = fmt::format("{} of {}", name, support.properties.deviceName);
-  uint32_t count = 0;
-  VXLA_RETURN_IF_VK_ERROR(get(device, &count, nullptr), what);
-  list.resize(count);
-  VXLA_RETURN_IF_VK_ERROR(get(device, &count, list.data()), what);
+  VXLA_ASSIGN_OR_RETURN(list, ListOf<Item>(fmt::format("{} of {}", name, support.properties.deviceName),
+                                           [&](uint32_t* count, Item* found) { return get(device, count, found); }));
   return OkStatus();
 }
 
@@ -666,11 +646,12 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   const uint32_t api = support.properties.apiVersion;
   if (api < VK_API_VERSION_1_1) return support;  // PlanDevice refuses it; the structs below are unknown to it
 
-  std::vector<VkExtensionProperties> extensions;
-  const std::string what = fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName);
-  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what);
-  extensions.resize(count);
-  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<VkExtensionProperties> extensions,
+                        ListOf<VkExtensionProperties>(
+                            fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName),
+                            [&](uint32_t* count, VkExtensionProperties* found) {
+                              return vk.EnumerateDeviceExtensionProperties(device, nullptr, count, found);
+                            }));
   for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
 
   vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "backend/step.h"
@@ -19,7 +18,6 @@ struct GroupProbeShape {
   uint32_t rows, columns, k;
   bool lhs_along_k, rhs_along_k;
   uint32_t lhs_words() const { return rows * k / per_word; }
-  uint32_t rhs_words() const { return columns * k / per_word; }
   uint32_t per_word;
 };
 inline constexpr uint32_t kGroupProbeTiles = 4;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "backend/vulkan/device/probes/division.h"
 #include "backend/vulkan/device/probes/group_probe.h"

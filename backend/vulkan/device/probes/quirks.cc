@@ -142,20 +142,14 @@ void ApplyQuirks(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
   if (facts.quirks.flushes_f64_denormals) facts.float64 = false;
 }
 
-Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {
-  const DeviceFacts& facts = tools.context->facts();
+Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   constexpr ProbeSubject kSubject = {ProbeSubject::kQuirks};
   const std::string key = ProbeKey(tools, kSubject, kProbeVersion);
-  if (const auto kept = disk.LoadArray<ProbeAnswer>(key)) return Diagnose(*kept, facts);
-  ProbeAnswer answer = {};
-  VXLA_RETURN_IF_ERROR(RunProbe(tools, kSubject, {kProbeGroups}, kProbeData, answer));
+  const auto kept = disk.LoadArray<ProbeAnswer>(key);
+  ProbeAnswer answer = kept.value_or(ProbeAnswer());
+  if (!kept) VXLA_RETURN_IF_ERROR(RunProbe(tools, kSubject, {kProbeGroups}, kProbeData, answer));
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
-  disk.Store(key, std::as_bytes(std::span(answer)));
-  return quirks;
-}
-
-Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
-  VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, disk));
+  if (!kept) disk.Store(key, std::as_bytes(std::span(answer)));
   ApplyQuirks(std::move(quirks), facts);
   facts.fused_multiply_add = !facts.quirks.unfused_multiply_add;
   facts.native_f16 = ConvertsF16(facts) && !facts.quirks.inexact_f16;

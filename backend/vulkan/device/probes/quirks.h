@@ -44,9 +44,6 @@ inline constexpr uint32_t kTwoToMinus24 = 0x33800000;
 inline constexpr uint32_t kFunctionNan = 0x7e00;
 inline constexpr uint32_t kEveryNan = 0x7;  // the first three are
 
-// The cached answer, or a fresh one. kDeviceFailure if the device cannot do plain arithmetic.
-Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk);
-
 // Pure: what the words of the probe mean for a device with these features.
 Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts);
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <complex>
-#include <numbers>
 #include <span>
 #include <vector>
 
@@ -30,19 +29,19 @@ class FftLineWriter {
         text_(ElementType::kF32, plan.fuses, !plan.fuses) {}
 
   Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
-    kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
+    kernel_.Param(job_.outer);  // P(0) of the algorithm
     from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
     kernel_.AddVectorView(from_, 8);
     kernel_.AddVectorView(into_, 8);
-    text_.Line(fmt::format("uint begin = group * {}u;", job_.points));
+    text_.Line("uint begin = group * {}u;", job_.points);
     DeclareRoots();
     // (LLVM takes four seconds for 16 columns without loops and 20 for 32.)
     if (loops()) {
       tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
       kernel_.AddVectorView(tables_, 8);
-      kernel_.Append(fmt::format("shared u64vec4 kept[{}];\n", kRows * columns_ / kGroup));
-      text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_));
+      kernel_.Append("shared u64vec4 kept[{}];\n", kRows * columns_ / kGroup);
+      text_.Line("for (uint column = 0u; column < {}u; column += {}u) {{", columns_, at_once_);
       WriteColumns();
       text_.Line("}");
     } else {
@@ -58,7 +57,7 @@ class FftLineWriter {
     }
     kernel_.Append(kTurned);
     kernel_.Define("void line(uint group, uint lane)", text_.Take());
-    return kernel_.Finish(name, "software/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
+    return kernel_.Finish(name, "software/subgroup_line.comp", {kLanes, 1, 1}, job_.outer);
   }
 
  private:
@@ -78,10 +77,10 @@ class FftLineWriter {
 
   void LoadGroup(const std::string& from, Values& values) {
     const std::string name = fmt::format("w{}", next_local_++);
-    text_.Line(fmt::format("u64vec4 {} = {};", name, from));
+    text_.Line("u64vec4 {} = {};", name, from);
     for (int64_t i = 0; i < kGroup; ++i) {
       const std::string part = fmt::format("{}_{}", name, i);
-      text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, i));
+      text_.Line("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, i);
       values.push_back(ButterflyWriter::PartsOf(part));
     }
   }
@@ -94,7 +93,7 @@ class FftLineWriter {
   }
   RealText Declare(const std::string& value) {
     RealText local{fmt::format("v{}", next_local_++)};
-    text_.Line(fmt::format("float {} = {};", local.name, value));
+    text_.Line("float {} = {};", local.name, value);
     return local;
   }
 
@@ -129,7 +128,7 @@ class FftLineWriter {
   ComplexText TimesLaneRoot(const ComplexText& y, int64_t k, const ComplexText& low) {
     const LaneRoot& root = roots_[static_cast<size_t>(k - 1)];
     const std::string name = fmt::format("t{}", next_local_++);
-    text_.Line(fmt::format("vec2 {} = turned(floatBitsToUint({}), {});", name, root.turns.name, text_.Text(y)));
+    text_.Line("vec2 {} = turned(floatBitsToUint({}), {});", name, root.turns.name, text_.Text(y));
     return text_.MultiplyOnePlus(text_.MultiplyOnePlus(ButterflyWriter::PartsOf(name), root.rest), low);
   }
 
@@ -159,8 +158,7 @@ class FftLineWriter {
       for (ComplexText& value : x) value.*part = Declare(text_.Text(value.*part));
       for (size_t bit = 1; bit < x.size(); bit *= 2) {
         for (size_t i = 0; i < x.size(); ++i) {
-          if ((i & bit) == 0)
-            text_.Line(fmt::format("trade({}u, lane, {}, {});", bit, (x[i].*part).name, (x[i | bit].*part).name));
+          if ((i & bit) == 0) text_.Line("trade({}u, lane, {}, {});", bit, (x[i].*part).name, (x[i | bit].*part).name);
         }
       }
     }
@@ -203,9 +201,8 @@ class FftLineWriter {
   // A group of each row.
   void KeepGroups(size_t group) {
     for (size_t row = 0; row < rows_.size(); ++row) {
-      text_.Line(fmt::format("{} = {};",
-                             Kept(fmt::format("{}u", row), fmt::format("column / {}u + {}u", kGroup, group)),
-                             GroupText(std::span(rows_[row]).first<kGroup>())));
+      text_.Line("{} = {};", Kept(fmt::format("{}u", row), fmt::format("column / {}u + {}u", kGroup, group)),
+                 GroupText(std::span(rows_[row]).first<kGroup>()));
       rows_[row].clear();
     }
   }
@@ -256,8 +253,8 @@ class FftLineWriter {
   void StoreEight(const std::string& index, Values y) {
     for (ComplexText& value : y) value = Finished(value);
     for (size_t i = 0; i < y.size(); i += kGroup) {
-      text_.Line(fmt::format("STORE({}, u64x4, ({}) / {}u + {}u, {});", into_, index, kGroup, i / kGroup,
-                             GroupText(std::span(y).subspan(i).first<kGroup>())));
+      text_.Line("STORE({}, u64x4, ({}) / {}u + {}u, {});", into_, index, kGroup, i / kGroup,
+                 GroupText(std::span(y).subspan(i).first<kGroup>()));
     }
   }
 

@@ -26,16 +26,15 @@ class RegisterWriter : ProductParts {
     const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
     const bool rhs_block = shape_.k_step > 1 && reader_.AlongK(false);
     const uint32_t block = BlockSteps();
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
-        share_steps > block || shape_.repeated ? 1 : 0));
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-    kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
-                              kernel.Divide("(g)", tiles.rows), kernel.Divide("(g)", tiles.columns),
-                              kernel.Divide("(g)", shape_.splits)));
-    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
+        share_steps > block || shape_.repeated ? 1 : 0);
+    kernel.Append("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
+                  kernel.Divide("(g)", tiles.rows), kernel.Divide("(g)", tiles.columns),
+                  kernel.Divide("(g)", shape_.splits));
+    kernel.Append("#define SURPLUS_GROUPS {}\n", HasSurplusGroups(context_.facts, groups) ? 1 : 0);
     // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
     if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
       kernel.InlineParams();
@@ -44,7 +43,7 @@ class RegisterWriter : ProductParts {
     WriteProducts(kernel);
     WriteUnitStore(kernel);
     Step step =
-        kernel.Finish(StepName(reader_.body()), "software/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
+        kernel.Finish(StepName(reader_.body()), "software/matmul_registers.comp", {shape_.lanes, 1, 1, block}, groups);
     StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step,
                FusesTerms(context_.facts));
     return step;
@@ -61,7 +60,7 @@ class RegisterWriter : ProductParts {
     for (int64_t j = 0; j < width; ++j) {
       ProductPlace at = PlaceOf(f);
       (rows ? at.row : at.k) = f.Nth(along, width, j);
-      f.writer.Line(fmt::format("part[{}] = {};", j, reader_.Value(f.writer, true, at)));
+      f.writer.Line("part[{}] = {};", j, reader_.Value(f.writer, true, at));
     }
     f.Define(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}])", width));
   }
@@ -74,9 +73,9 @@ class RegisterWriter : ProductParts {
     const std::vector<IndexExpression> columns = Columns(f);
     for (int64_t j = 0; j < w; ++j) {
       for (int64_t kk = 0; kk < ks; ++kk) {
-        f.writer.Line(fmt::format(
+        f.writer.Line(
             "part[{}] = {};", j * ks + kk,
-            reader_.Value(f.writer, false, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]})));
+            reader_.Value(f.writer, false, {f.at(kBatch), {}, f.Nth(kK, ks, kk), columns[static_cast<size_t>(j)]}));
       }
     }
     f.Define(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}])", ks * w));

@@ -1,6 +1,4 @@
 // The kernels of sorts in which each invocation walks over a chunk of a row on its own.
-#include <fmt/format.h>
-
 #include "backend/vulkan/lower/software_kernels.h"
 #include "backend/vulkan/lower/sort/sort_text.h"
 
@@ -10,13 +8,13 @@ Step WriteSelectChunks(const SortText& text, const SelectShape& select, const So
   const DeviceFacts& facts = text.context_.facts;
   KernelBuilder kernel(facts);
   const int64_t chunks = text.WriteHead(kernel, from.length, select.chunk);
-  kernel.Append(fmt::format("#define CHUNK {}u\n#define KEPT {}u\n#define LANES {}u\n#define BY_CHUNKS(g) {}\n",
-                            select.chunk, text.work_.kept, select.lanes, kernel.Divide("(g)", chunks)));
+  kernel.Append("#define CHUNK {}u\n#define KEPT {}u\n#define LANES {}u\n#define BY_CHUNKS(g) {}\n", select.chunk,
+                text.work_.kept, select.lanes, kernel.Divide("(g)", chunks));
   text.WriteItems(kernel, from, to);
   text.WriteReadGroup(kernel, from);
   text.WriteShared(kernel, text.work_.kept * select.lanes);
   return kernel.Finish(text.work_.name + " select", "software/select.comp", {select.lanes, 1, 1},
-                       GroupGrid(facts, CeilDivide(text.work_.rows * chunks, select.lanes)));
+                       CeilDivide(text.work_.rows * chunks, select.lanes));
 }
 
 Step WriteRadixChunks(const SortText& text, const RadixPass& pass) {
@@ -26,10 +24,10 @@ Step WriteRadixChunks(const SortText& text, const RadixPass& pass) {
   const int64_t units = scans ? text.work_.rows : text.PartsOf(pass);
   const uint32_t lanes = scans ? pass.radix.scan_lanes() : pass.radix.lanes;
   text.WriteRadixHead(kernel, pass, units, "BY_CHUNKS");
-  kernel.Append(fmt::format("#define CHUNK {}u\n#define LANES {}u\n", pass.radix.chunk, lanes));
+  kernel.Append("#define CHUNK {}u\n#define LANES {}u\n", pass.radix.chunk, lanes);
   if (!scans) text.WriteReadGroup(kernel, pass.from);
   return kernel.Finish(text.NameOf(pass), "software/radix_chunks.comp", {lanes, 1, 1},
-                       GroupGrid(facts, scans ? units : CeilDivide(units, lanes)));
+                       scans ? units : CeilDivide(units, lanes));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

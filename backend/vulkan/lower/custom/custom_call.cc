@@ -13,6 +13,7 @@
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "core/ceil_divide.h"
 #include "core/mlir/reader/config_dictionary.h"
+#include "core/passes/base/origins.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -88,23 +89,12 @@ class UserCall {
     return ShareAliased();
   }
 
-  static int LeavesBefore(const Shape& shape, const IntList& index) {
-    const Shape* at = &shape;
-    int leaf = 0;
-    for (const int64_t i : index) {
-      for (int64_t before = 0; before < i; ++before)
-        leaf += static_cast<int>(FlattenTuple(at->tuple_elements()[static_cast<size_t>(before)]).size());
-      at = &at->tuple_elements()[static_cast<size_t>(i)];
-    }
-    return leaf;
-  }
-
   // A result that lies where an operand lies: the kernel finds the operand there and changes it.
   Status ShareAliased() {
     for (const Aliasing& alias : attributes().output_to_operand_aliasing) {
       const Instruction& operand = *call_.operand(static_cast<int>(alias.operand));
-      const BufferSlice source = buffers_.SliceOf(operand, LeavesBefore(operand.shape(), alias.operand_index));
-      const BufferSlice target = buffers_.SliceOf(call_, LeavesBefore(call_.shape(), alias.output_index));
+      const BufferSlice source = buffers_.SliceOf(operand, FirstLeafAt(operand.shape(), alias.operand_index));
+      const BufferSlice target = buffers_.SliceOf(call_, FirstLeafAt(call_.shape(), alias.output_index));
       if (source.size_bytes != target.size_bytes) continue;
       places_.push_back({source, target, /*must=*/true});
       for (size_t k = 0; k < tensors_.size(); ++k) {

@@ -220,7 +220,7 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
       kernel_(context.facts),
       loop_(space_.AddVariable(count / tuning.width)),
       writer_(kernel_, body, buffers, space_) {
-  kernel_.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
+  kernel_.Param(count / tuning.width);  // P(0) of fused_loop.comp
   writer_.Bind(loop_, "i");
   if (tuning.width > 1) writer_.Vectorize(loop_, static_cast<int>(tuning.width));
   const bool sums = std::ranges::any_of(body.computed, [](const Instruction* i) {
@@ -249,14 +249,13 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
   IndexSpace space;
   ValueWriter writer(kernel, body, buffers, space);
   const std::string size = writer.Value(*count.size, {});
-  writer.Line(fmt::format("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u;", size, count.rows, count.stride,
-                          count.width - 1, count.width));
+  writer.Line("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u;", size, count.rows, count.stride, count.width - 1,
+              count.width);
   kernel.Define(fmt::format("uint {}_once()", name), writer.Take());
-  kernel.Append(fmt::format("uint {0}() {{\n  return {1}u * {0}_once() + {2}u;\n}}\n", name, count.times, count.more));
+  kernel.Append("uint {0}() {{\n  return {1}u * {0}_once() + {2}u;\n}}\n", name, count.times, count.more);
   if (count.times == 1) return;
   const int64_t all = count.rows * count.stride / count.width;
-  kernel.Append(
-      fmt::format("uint {0}_place(uint i) {{\n  return i / {0}_once() * {1}u + i % {0}_once();\n}}\n", name, all));
+  kernel.Append("uint {0}_place(uint i) {{\n  return i / {0}_once() * {1}u + i % {0}_once();\n}}\n", name, all);
 }
 
 std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
@@ -273,8 +272,8 @@ std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescri
   AppendLiveCount(kernel, body, buffers, count, "live_count");
   const std::string along = fmt::format("min(groups, {}u)", step.groups[0]);
   const std::string lines = fmt::format("(groups + {}u) / {}u", step.groups[0] - 1, step.groups[0]);
-  kernel.Append(fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n",
-                            per_group - 1, per_group, times));
+  kernel.Append("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n", per_group - 1,
+                per_group, times);
   const std::array<std::string, 4> words{"1u", along, lines, "1u"};
   for (size_t w = 0; w < words.size(); ++w)
     kernel.Append("  " + kernel.Store(k, fmt::format("{}u", w), words[w]) + "\n");
@@ -297,11 +296,11 @@ Step LoopKernel::Finish(std::string name) {
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name) {
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
-  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, CeilDivide(count / tuning.width, chunk));
+  const int64_t groups = CeilDivide(count / tuning.width, chunk);
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
   const bool in_turn = context.facts.costs.subgroups_in_turn;
   const bool unrolls = in_turn ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
-  const bool whole = unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count;
+  const bool whole = unrolls && !HasSurplusGroups(context.facts, groups) && groups * chunk * tuning.width == count;
   if (tuning.neighbours_in_turn) kernel.Append("#define IN_RUNS 1\n");
   Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
                             groups);

@@ -106,12 +106,12 @@ class TurnedLoopWriter {
   Step Write() {
     const TurnShape& shape = turn_.shape;
     const int64_t groups = ElementCountOf(groups_);
-    kernel_.Param(static_cast<uint32_t>(groups));
-    kernel_.Append(fmt::format("#define TURNS {}u\n", shape.tile / shape.lanes_y));
+    kernel_.Param(groups);
+    kernel_.Append("#define TURNS {}u\n", shape.tile / shape.lanes_y);
     WriteStage();
     WriteResult();
     return kernel_.Finish(StepName(body_), "elementwise/turned_loop.comp", {shape.tile / shape.width, shape.lanes_y, 1},
-                          GroupGrid(context_.facts, groups));
+                          groups);
   }
 
  private:
@@ -133,7 +133,7 @@ class TurnedLoopWriter {
     const TurnShape& shape = turn_.shape;
     const MultiIndex tiles = f.space.Delinearize(f.at(0), groups_);
     const auto place = [&](size_t d, const char* name, const char* of, int64_t tile) {
-      f.writer.Line(fmt::format("uint {} = {} * {}u + {};", name, f.writer.Index(tiles[d]), tile, of));
+      f.writer.Line("uint {} = {} * {}u + {};", name, f.writer.Index(tiles[d]), tile, of);
     };
     place(along, "a", "along", shape.tile / shape.width);
     place(across, "b", "across", shape.tile);
@@ -144,7 +144,7 @@ class TurnedLoopWriter {
     std::string inside;
     for (const auto& [name, d, width] : {std::tuple("a", along, int64_t{shape.width}), {"b", across, int64_t{1}}}) {
       if (dimensions_[d] % shape.tile == 0) continue;
-      const std::string size = kernel_.Param(static_cast<uint32_t>(dimensions_[d] / width));
+      const std::string size = kernel_.Param(dimensions_[d] / width);
       inside += fmt::format("{}{} < {}", inside.empty() ? "" : " && ", name, size);
     }
     f.writer.OpenBlock(inside.empty() ? "" : fmt::format("if ({})", inside));
@@ -168,8 +168,8 @@ class TurnedLoopWriter {
       for (size_t n = 0; n < turn_.reads.size(); ++n) {
         const OperandRead& read = finder.reads().at(turn_.reads[n]);
         if (j == 0) {
-          kernel_.Append(fmt::format("shared {} tile_{}[{}u];\n", CarrierType(read.inside->shape().element_type()), n,
-                                     turn_.shape.tile * Stride()));
+          kernel_.Append("shared {} tile_{}[{}u];\n", CarrierType(read.inside->shape().element_type()), n,
+                         turn_.shape.tile * Stride());
         }
         stores.push_back(fmt::format("tile_{}[across * {}u + along * {}u + {}u] = {};", n, Stride(), turn_.shape.width,
                                      j, f.writer.Value(*read.inside, read.index)));

@@ -22,7 +22,7 @@ ComplexText Turned(ComplexText a, int64_t quarters) {
 
 RealText ButterflyWriter::Local(const std::string& value) {
   RealText local{fmt::format("r{}", next_local_++)};
-  Line(fmt::format("{} {} = {};", CarrierType(real_), local.name, value));
+  Line("{} {} = {};", CarrierType(real_), local.name, value);
   return local;
 }
 

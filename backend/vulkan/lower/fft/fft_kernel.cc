@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
 #include <span>
 
@@ -25,7 +24,10 @@ class FftPassText {
         job_(job),
         slices_(slices),
         kernel_(kernel),
-        text_(RealPart(plan.complex), plan.fuses, job.turned) {
+        text_(RealPart(plan.complex), plan.fuses, job.turned),
+        real_(CarrierType(RealPart(plan.complex))),
+        complex_(CarrierType(plan.complex)),
+        zero_(ZeroText(RealPart(plan.complex))) {
     if (slices.held.empty()) from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, slices.from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, slices.into);
     const bool reads_tables = !job_.pass.stages.empty() || !job_.Twiddles().empty() || job_.in.chirp ||
@@ -39,10 +41,9 @@ class FftPassText {
     return slices_.held.empty() ? kernel_.Loaded(from_, index) : slices_.held;
   }
 
-  std::string Number(int64_t value) { return kernel_.Param(static_cast<uint32_t>(value)); }
-  void Declare(const std::string& name, const std::string& value) {
-    text_.Line(fmt::format("uint {} = {};", name, value));
-  }
+  bool single() const { return RealPart(plan_.complex) == ElementType::kF32; }
+  std::string Number(int64_t value) { return kernel_.Param(value); }
+  void Declare(const std::string& name, const std::string& value) { text_.Line("uint {} = {};", name, value); }
   // Takes `from` apart: high = from / size, low = from % size, both declared.
   void Split(const std::string& high, const std::string& low, const std::string& from, int64_t size) {
     Declare(high, size == 1 ? from : kernel_.Divide(from, size));
@@ -66,7 +67,7 @@ class FftPassText {
 
   ComplexText LoadTable(const FftTable& table, const std::string& index, const std::string& name) {
     const std::string at = fmt::format("{} + {}", Number(plan_.tables.OffsetOf(table)), index);
-    text_.Declare(CarrierType(plan_.complex), name, kernel_.Loaded(tables_, at));
+    text_.Declare(complex_, name, kernel_.Loaded(tables_, at));
     return ButterflyWriter::PartsOf(name);
   }
   // Times an element of a table of roots.
@@ -77,22 +78,20 @@ class FftPassText {
   }
   // Times a root as NearestQuarter has it, which the local `root` holds as turned tables do.
   ComplexText TimesTurned(const ComplexText& value, const std::string& root) {
-    const std::string real(CarrierType(RealPart(plan_.complex))), complex(CarrierType(plan_.complex));
-    const bool single = RealPart(plan_.complex) == ElementType::kF32;
     Declare(root + "_high",
-            single ? fmt::format("floatBitsToUint({}.x)", root) : fmt::format("unpack_f64({}.x).y", root));
-    const std::string less = single ? fmt::format("uintBitsToFloat({}_high & 0x3fffffffu)", root)
-                                    : fmt::format("pack_f64(uvec2(unpack_f64({0}.x).x, {0}_high & 0x3fffffffu))", root);
-    text_.Line(fmt::format("{} {}_less = {};", real, root, less));
-    text_.Line(fmt::format("{0} {1}_t = turned({1}_high, {2});", complex, root, text_.Text(value)));
+            single() ? fmt::format("floatBitsToUint({}.x)", root) : fmt::format("unpack_f64({}.x).y", root));
+    const std::string less = single()
+                                 ? fmt::format("uintBitsToFloat({}_high & 0x3fffffffu)", root)
+                                 : fmt::format("pack_f64(uvec2(unpack_f64({0}.x).x, {0}_high & 0x3fffffffu))", root);
+    text_.Line("{} {}_less = {};", real_, root, less);
+    text_.Line("{0} {1}_t = turned({1}_high, {2});", complex_, root, text_.Text(value));
     return text_.MultiplyOnePlus(ButterflyWriter::PartsOf(root + "_t"), {{root + "_less", true}, {root + ".y"}});
   }
   // (-i)^quarters times, the quarters being the two highest bits.
   void DeclareTurns() {
     // A loop's kernel has several passes, which may be of both types.
-    const bool single = RealPart(plan_.complex) == ElementType::kF32;
-    kernel_.Append(fmt::format("#ifndef TURNS_{0}\n#define TURNS_{0}\n", single ? "f32" : "f64"));
-    kernel_.Append(single ? kTurned : R"(dvec2 turned(uint bits, dvec2 value) {
+    kernel_.Append("#ifndef TURNS_{0}\n#define TURNS_{0}\n", single() ? "f32" : "f64");
+    kernel_.Append(single() ? kTurned : R"(dvec2 turned(uint bits, dvec2 value) {
   dvec2 across = (bits & 0x40000000u) != 0u ? value.yx : value;
   return dvec2((bits & 0x80000000u) != 0u ? -across.x : across.x,
                ((bits ^ (bits << 1)) & 0x80000000u) != 0u ? -across.y : across.y);
@@ -116,7 +115,7 @@ class FftPassText {
     std::vector<ComplexText> values;
     for (int w = 0; w < 4; ++w) {
       const std::string part = fmt::format("{}_{}", name, w);
-      text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, w));
+      text_.Line("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, w);
       values.push_back(ButterflyWriter::PartsOf(part));
     }
     return values;
@@ -150,34 +149,30 @@ class FftPassText {
       text_.Declare(CarrierType(job_.in.type), name, LoadFrom(At("line_in", t)));
       return {{name}, {}};
     }
-    const std::string type(CarrierType(plan_.complex));
     if (job_.in.spectrum == Spectrum::kWhole) {
-      text_.Declare(type, name, LoadFrom(At("line_in", t)));
+      text_.Declare(complex_, name, LoadFrom(At("line_in", t)));
       return ButterflyWriter::PartsOf(name);
     }
     return job_.in.spectrum == Spectrum::kHermitian ? LoadHermitian(t, name) : LoadPacked(t, name);
   }
   // The second half is the conjugate of the first; the imaginary parts at 0 and in the middle count for nothing.
   ComplexText LoadHermitian(const std::string& t, const std::string& name) {
-    const std::string type(CarrierType(plan_.complex));
-    const std::string real(CarrierType(RealPart(plan_.complex))), length = Number(job_.length);
+    const std::string length = Number(job_.length);
     Declare(name + "_at", fmt::format("min({0}, {1} - {0})", t, length));
-    text_.Declare(type, name, LoadFrom(At("line_in", name + "_at")));
-    text_.Line(fmt::format("{0} {1}_im = {1}.y;", real, name));
-    text_.Line(fmt::format("{} {}_minus = {};", real, name, text_.Text(RealText{name + "_im", true})));
-    text_.Line(fmt::format("if ({0} > {1}_at) {1}_im = {1}_minus;", t, name));
-    text_.Line(fmt::format("if ({0} == 0u || {0} + {0} == {1}) {2}_im = {3};", t, length, name,
-                           ZeroText(RealPart(plan_.complex))));
+    text_.Declare(complex_, name, LoadFrom(At("line_in", name + "_at")));
+    text_.Line("{0} {1}_im = {1}.y;", real_, name);
+    text_.Line("{} {}_minus = {};", real_, name, text_.Text(RealText{name + "_im", true}));
+    text_.Line("if ({0} > {1}_at) {1}_im = {1}_minus;", t, name);
+    text_.Line("if ({0} == 0u || {0} + {0} == {1}) {2}_im = {3};", t, length, name, zero_);
     return {{name + ".x"}, {name + "_im"}};
   }
   // Of 2 length real values with the spectrum X: Z[t] = X[t] + conj X[length - t] + i w(2 length)^-t times their
   // difference; the imaginary parts of X at 0 and length count for nothing.
   ComplexText LoadPacked(const std::string& t, const std::string& name) {
-    const std::string type(CarrierType(plan_.complex)), length = Number(job_.length), other = name + "_other";
-    text_.Declare(type, name, LoadFrom(At("line_in", t)));
-    text_.Declare(type, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t))));
-    const std::string zero = ZeroText(RealPart(plan_.complex));
-    text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
+    const std::string length = Number(job_.length), other = name + "_other";
+    text_.Declare(complex_, name, LoadFrom(At("line_in", t)));
+    text_.Declare(complex_, other, LoadFrom(At("line_in", fmt::format("({} - {})", length, t))));
+    text_.Line("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero_);
     const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
     // The conjugate root comes as the conjugate of the product with the conjugate.
     const ComplexText difference = text_.Subtract(a, b);
@@ -199,19 +194,17 @@ class FftPassText {
   }
   // The same where t may lie at or beyond the chirp's end.
   ComplexText LoadWithin(const std::string& t, const std::string& name) {
-    const std::string real(CarrierType(RealPart(plan_.complex))), zero = ZeroText(RealPart(plan_.complex));
-    text_.Line(fmt::format("{0} {1}_re = {2}, {1}_im = {2};", real, name, zero));
-    text_.Line(fmt::format("if ({} < {}) {{", t, Number(job_.length)));
+    text_.Line("{0} {1}_re = {2}, {1}_im = {2};", real_, name, zero_);
+    text_.Line("if ({} < {}) {{", t, Number(job_.length));
     const ComplexText value = LoadInput(t, name + "_in");
-    text_.Line(fmt::format("{}_re = {};", name, text_.Text(value.re)));
-    text_.Line(fmt::format("{}_im = {};", name, text_.Text(value.im)));
+    text_.Line("{}_re = {};", name, text_.Text(value.re));
+    text_.Line("{}_im = {};", name, text_.Text(value.im));
     text_.Line("}");
     return {{name + "_re"}, {name + "_im"}};
   }
 
   std::string ScaleText(double scale) {
-    if (RealPart(plan_.complex) == ElementType::kF32)
-      return fmt::format("uintBitsToFloat({})", Number(std::bit_cast<uint32_t>(static_cast<float>(scale))));
+    if (single()) return fmt::format("uintBitsToFloat({})", Number(std::bit_cast<uint32_t>(static_cast<float>(scale))));
     const auto bits = std::bit_cast<uint64_t>(scale);
     const std::string high = Number(static_cast<int64_t>(bits >> 32));
     return fmt::format("from_words_f64({}, {})", high, Number(static_cast<int64_t>(bits & 0xffffffffu)));
@@ -231,12 +224,11 @@ class FftPassText {
   }
   void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
     const bool some = job_.out.size < job_.points;
-    if (some) text_.Line(fmt::format("if ({} < {}) {{", t, Number(job_.out.size)));
+    if (some) text_.Line("if ({} < {}) {{", t, Number(job_.out.size));
     value = FinishOutput(value, t, name);
     if (job_.out.real_at_zero) {
-      const std::string zero = ZeroText(RealPart(plan_.complex));
-      text_.Line(fmt::format("{} {}_im = {};", CarrierType(RealPart(plan_.complex)), name, text_.Text(value.im)));
-      text_.Line(fmt::format("if ({} == 0u) {}_im = {};", t, name, zero));
+      text_.Line("{} {}_im = {};", real_, name, text_.Text(value.im));
+      text_.Line("if ({} == 0u) {}_im = {};", t, name, zero_);
       value.im = {name + "_im"};
     }
     const std::string stored = IsComplex(job_.out.type) ? text_.Text(value) : text_.Text(value.re);
@@ -249,6 +241,7 @@ class FftPassText {
   const FftSlices& slices_;
   KernelBuilder& kernel_;
   ButterflyWriter text_;
+  const std::string real_, complex_, zero_;
   int from_ = -1, into_ = -1, tables_ = -1;
 };
 
@@ -272,12 +265,12 @@ class FftUnitWriter : FftPassText {
   // Of 2 length real values, taken for the complex values whose transform is Z: with E and D half the sum and half the
   // difference of Z[k] and conj Z[length - k], X[k] = E - i w D and X[length - k] = conj(E + i w D).
   void WriteUntangle() {
-    const std::string type(CarrierType(plan_.complex)), length = Number(job_.length);
+    const std::string length = Number(job_.length);
     Split("line", "k", "u", job_.length / 2 + 1);
     DeclareLines("line", "0u");
-    text_.Declare(type, "a", LoadFrom("line_in + k"));
+    text_.Declare(complex_, "a", LoadFrom("line_in + k"));
     Declare("mirror", fmt::format("k == 0u ? 0u : {} - k", length));
-    text_.Declare(type, "b", LoadFrom("line_in + mirror"));
+    text_.Declare(complex_, "b", LoadFrom("line_in + mirror"));
     const ComplexText a = ButterflyWriter::PartsOf("a"), b{{"b.x"}, {"b.y", true}};
     auto halved = [this](const ComplexText& value) {
       const RealText half = text_.Constant(0.5);
@@ -380,7 +373,7 @@ class FftUnitWriter : FftPassText {
         } else if (!groups) {
           value = TimesTable(value, twiddles[0], fmt::format("{} + {}u", row, w), own);
         } else if (job_.turned) {
-          text_.Line(fmt::format("vec2 {}_w = {};", own, text_.Text(roots[w])));
+          text_.Line("vec2 {}_w = {};", own, text_.Text(roots[w]));
           value = TimesTurned(value, own + "_w");
         } else {
           value = text_.Multiply(value, roots[w]);
@@ -392,18 +385,17 @@ class FftUnitWriter : FftPassText {
   static constexpr int64_t kBlock = 8;  // sums of more values are added up in blocks
 
   void SetSum(const std::string& name, const ComplexText& value) {
-    text_.Line(fmt::format("{}_re = {};", name, text_.Text(value.re)));
-    text_.Line(fmt::format("{}_im = {};", name, text_.Text(value.im)));
+    text_.Line("{}_re = {};", name, text_.Text(value.re));
+    text_.Line("{}_im = {};", name, text_.Text(value.im));
   }
   static ComplexText SumNamed(const std::string& name) { return {{name + "_re"}, {name + "_im"}}; }
   void DeclareSum(const std::string& name) {
-    text_.Line(fmt::format("{0} {2}_re = {1}, {2}_im = {1}, {2}_total_re = {1}, {2}_total_im = {1};",
-                           CarrierType(RealPart(plan_.complex)), ZeroText(RealPart(plan_.complex)), name));
+    text_.Line("{0} {2}_re = {1}, {2}_im = {1}, {2}_total_re = {1}, {2}_total_im = {1};", real_, zero_, name);
   }
   // After term j of `count`, from 0.
   void EndTerm(const std::vector<std::string>& sums, const std::string& j, int64_t count) {
     if (count <= kBlock) return;
-    text_.Line(fmt::format("if ({} % {}u == {}u) {{", j, kBlock, kBlock - 1));
+    text_.Line("if ({} % {}u == {}u) {{", j, kBlock, kBlock - 1);
     for (const std::string& sum : sums) {
       SetSum(sum + "_total", text_.Add(SumNamed(sum + "_total"), SumNamed(sum)));
       SetSum(sum, {});
@@ -424,7 +416,7 @@ class FftUnitWriter : FftPassText {
     DeclareLines("line", "place");
     DeclareSum("sum");
     text_.Line("uint e = 0u;");
-    text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(radix)));
+    text_.Line("for (uint j = 0u; j < {}; ++j) {{", Number(radix));
     Declare("t", fmt::format("m * {} + k + j * {}", Number(job_.before), Number(job_.stride())));
     const ComplexText x = LoadTerm("t", "v");
     const std::vector<FftTable> twiddles = job_.Twiddles();
@@ -432,7 +424,7 @@ class FftUnitWriter : FftPassText {
     SetSum("sum", text_.MultiplyAdd(x, root, SumNamed("sum")));
     EndTerm({"sum"}, "j", radix);
     text_.Line("e += turn;");
-    text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(around)));
+    text_.Line("if (e >= {0}) e -= {0};", Number(around));
     text_.Line("}");
     StoreOutput("q", WholeSum("sum", radix), "x");
   }
@@ -448,7 +440,7 @@ class FftUnitWriter : FftPassText {
     DeclareSum("even");
     DeclareSum("odd");
     text_.Line("uint e = s;");
-    text_.Line(fmt::format("for (uint j = 0u; j < {}; ++j) {{", Number(half)));
+    text_.Line("for (uint j = 0u; j < {}; ++j) {{", Number(half));
     Declare("t", fmt::format("m + (j + 1u) * {}", Number(job_.stride())));
     Declare("mirror", fmt::format("m + m + {} - t", Number(job_.points)));
     const ComplexText a = LoadTerm("t", "a"), b = LoadTerm("mirror", "b");
@@ -461,7 +453,7 @@ class FftUnitWriter : FftPassText {
     add("odd", text_.Subtract(a, b), Negated(root.im));
     EndTerm({"even", "odd"}, "j", half);
     text_.Line("e += s;");
-    text_.Line(fmt::format("if (e >= {0}) e -= {0};", Number(radix)));
+    text_.Line("if (e >= {0}) e -= {0};", Number(radix));
     text_.Line("}");
     const ComplexText even = text_.Add(first, WholeSum("even", half)), odd = WholeSum("odd", half);
     const ComplexText turned{odd.im, Negated(odd.re)};  // -i times
@@ -484,10 +476,9 @@ class FftStageWriter : FftPassText {
 
   Code Write() {
     const FftPass& pass = job_.pass;
-    kernel_.Append(fmt::format("#define TRANSFORMS {}u\n#define SIZE {}u\n#define PADDING {}u\n", pass.transforms,
-                               pass.radix, pass.padded ? 1 : 0));
-    kernel_.Append(fmt::format("shared {} exchange_re[PLACE(TRANSFORMS, 0u)], exchange_im[PLACE(TRANSFORMS, 0u)];\n",
-                               CarrierType(RealPart(plan_.complex))));
+    kernel_.Append("#define TRANSFORMS {}u\n#define SIZE {}u\n#define PADDING {}u\n", pass.transforms, pass.radix,
+                   pass.padded ? 1 : 0);
+    kernel_.Append("shared {} exchange_re[PLACE(TRANSFORMS, 0u)], exchange_im[PLACE(TRANSFORMS, 0u)];\n", real_);
     DeclareSide("in", job_.stride() * job_.inner > 1, job_.in.size);
     DeclareSide("out", job_.before * job_.inner > 1, job_.out.size);
     int64_t done = 1;
@@ -570,12 +561,10 @@ class FftStageWriter : FftPassText {
 
   // From shared memory, with the twiddles of the stage.
   void LoadStage(const std::string& name, const std::string& side, int64_t radix, int64_t done, StageButterfly& b) {
-    const std::string_view real = CarrierType(RealPart(plan_.complex));
     for (int64_t j = 0; j < radix; ++j) {
       const std::string own = fmt::format("{}_v{}", name, j);
       Declare(own + "_e", fmt::format("PLACE(number_{}, {}_at + {}u)", side, name, j * (job_.pass.radix / radix)));
-      for (const char* part : {"re", "im"})
-        text_.Line(fmt::format("{0} {1}_{2} = exchange_{2}[{1}_e];", real, own, part));
+      for (const char* part : {"re", "im"}) text_.Line("{0} {1}_{2} = exchange_{2}[{1}_e];", real_, own, part);
       ComplexText value{{own + "_re"}, {own + "_im"}};
       if (j > 0) {
         const FftTable table{Kind::kButterfly, radix, done, job_.turned};
@@ -603,8 +592,8 @@ class FftStageWriter : FftPassText {
         continue;
       }
       Declare(own, fmt::format("PLACE(number_{}, {})", side, point));
-      text_.Line(fmt::format("exchange_re[{}] = {};", own, text_.Text(value.re)));
-      text_.Line(fmt::format("exchange_im[{}] = {};", own, text_.Text(value.im)));
+      text_.Line("exchange_re[{}] = {};", own, text_.Text(value.re));
+      text_.Line("exchange_im[{}] = {};", own, text_.Text(value.im));
     }
     text_.Line("}");
   }
@@ -620,15 +609,14 @@ Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob
   const uint32_t lanes = staged ? static_cast<uint32_t>(job.pass.lanes * job.pass.transforms) : 64;
   // Butterflies are long: an invocation makes one, or one for each of some neighbours.
   const int64_t each = staged ? job.pass.transforms : lanes, groups = CeilDivide(job.units(), each);
-  const std::array<uint32_t, 3> grid = GroupGrid(context.facts, groups);
-  kernel.Param(static_cast<uint32_t>(staged ? groups : job.units()));  // P(0) of the algorithm
+  kernel.Param(staged ? groups : job.units());  // P(0) of the algorithm
   if (staged) {
     kernel.Define("void transforms(uint group, uint i)", FftStageWriter(kernel, plan, job, slices).Write());
-    return kernel.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
+    return kernel.Finish(name, "fft/stages.comp", {lanes, 1, 1}, groups);
   }
   kernel.Define("void element(uint u)", FftUnitWriter(kernel, plan, job, slices).Write());
-  Step step = kernel.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, grid);
-  step.kernel.whole_items = groups * lanes == job.units() && int64_t{grid[0]} * grid[1] == groups ? 1 : 0;
+  Step step = kernel.Finish(name, "elementwise/fused_loop.comp", {lanes, 1, 1, 1}, groups);
+  step.kernel.whole_items = groups * lanes == job.units() && !HasSurplusGroups(context.facts, groups) ? 1 : 0;
   return step;
 }
 

@@ -7,7 +7,6 @@
 // swapped. What else an op wants is done where a pass loads or stores: real values, half spectra, the chirp.
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <vector>

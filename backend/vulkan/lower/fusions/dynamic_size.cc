@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
-#include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -48,12 +47,12 @@ Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext& context, con
     // Who wrote it may be a host whose memory the array lies in: whatever it is, nothing outside of the array is
     // touched.
     size = fmt::format("clamp(int({}), 0, int({}))", kernel.Load(k, kernel.Param(word)),
-                       kernel.Param(static_cast<uint32_t>(array.shape().dimension(dimension))));
+                       kernel.Param(array.shape().dimension(dimension)));
   } else {
-    size = fmt::format("int({})", kernel.Param(static_cast<uint32_t>(array.shape().dimension(dimension))));
+    size = fmt::format("int({})", kernel.Param(array.shape().dimension(dimension)));
   }
   const int result = kernel.AddBuffer(ElementType::kS32, Access::kWrite, buffers.SliceOf(instruction, 0));
-  kernel.Append(fmt::format("void element(uint i) {{\n  {}\n}}\n", kernel.Store(result, "i", size)));
+  kernel.Append("void element(uint i) {{\n  {}\n}}\n", kernel.Store(result, "i", size));
   return std::vector<Step>{
       FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, 1), 1, StepName(body))};
 }
@@ -96,7 +95,7 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
   const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
   const int64_t count = CeilDivide(DeviceBytes(to), 4);
   KernelBuilder kernel(context.facts);
-  kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
+  kernel.Param(count);  // P(0) of fused_loop.comp
   const int source = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(*instruction.operand(0), 0));
   std::vector<std::string> sizes(static_cast<size_t>(to.rank()));
   for (size_t k = 0; k < instruction.dimensions().size(); ++k) {
@@ -117,18 +116,18 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
                         kernel.Param(first_size));
     if (live.times > 1) text += "  else at = live_words_place(i);\n";
   }
-  const std::string words = kernel.Param(static_cast<uint32_t>(CeilDivide(from.SizeBytes(), 4)));
+  const std::string words = kernel.Param(CeilDivide(from.SizeBytes(), 4));
   text += fmt::format("  uint word = 0u;\n  if (at < {}) word = {};\n", words, kernel.Load(source, "at"));
   for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
     std::string& size = sizes[static_cast<size_t>(d)];
     const bool computed = !size.empty();
-    if (!computed) size = kernel.Param(static_cast<uint32_t>(to.dimension(d)));
+    if (!computed) size = kernel.Param(to.dimension(d));
     const std::string place = kernel.Param(first_size + 2 * static_cast<uint32_t>(d));
     text += fmt::format("  if (at == {}) word = {};\n", place, size);
     // The upper half of -1, which says that sizes did not agree.
     if (computed) text += fmt::format("  if (at == {} + 1u) word = uint(int({}) >> 31);\n", place, size);
   }
-  kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "at", "word")));
+  kernel.Append("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "at", "word"));
   const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count).OneByOne();
   Step step = FinishLoop(context, kernel, tuning, count, StepName(body));
   if (live.size == nullptr) return std::vector<Step>{std::move(step)};

@@ -1,7 +1,5 @@
 #include "backend/vulkan/lower/fusions/gates.h"
 
-#include <fmt/format.h>
-
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "core/ceil_divide.h"
 
@@ -37,11 +35,11 @@ Step LowerModeChange(const LowerContext& context, const GateRequest& request) {
                  {"BRANCHES", request.branches},
                  {"TRIP_WORD", 4 * change.counter},
                  {"TRIPS", change.trips}});
-  kernel.Append(fmt::format(
-      "#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n", kGateLanes,
-      change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
-      change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0, change.kind == Kind::kCount ? 1 : 0));
-  return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+  kernel.Append("#define LANES {}u\n#define START {}\n#define READS {}\n#define TRUTH {}\n#define COUNTS {}\n",
+                kGateLanes, change.kind == Kind::kStart ? 1 : 0, reads ? 1 : 0,
+                change.kind == Kind::kCondition || request.selector_is_pred ? 1 : 0,
+                change.kind == Kind::kCount ? 1 : 0);
+  return kernel.Finish(request.name, "control_flow/modes.comp", {kGateLanes, 1, 1}, 1);
 }
 
 }  // namespace
@@ -58,9 +56,9 @@ Result<Step> LowerGates(const LowerContext& context, const GateRequest& request)
                  {"SELECTOR_BITS", request.selector_is_pred ? 0xff : 0xffffffff},  // a pred is a byte of its word
                  {"BRANCHES", request.branches},
                  {"PARENT_GATE", 4 * request.parent_gate}});
-  kernel.Append(fmt::format("#define LANES {}u\n#define LOOP {}\n#define IS_PRED {}\n#define NESTED {}\n", kGateLanes,
-                            request.branches == 0 ? 1 : 0, request.selector_is_pred ? 1 : 0, nested ? 1 : 0));
-  return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+  kernel.Append("#define LANES {}u\n#define LOOP {}\n#define IS_PRED {}\n#define NESTED {}\n", kGateLanes,
+                request.branches == 0 ? 1 : 0, request.selector_is_pred ? 1 : 0, nested ? 1 : 0);
+  return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, 1);
 }
 
 Result<Step> LowerCopyLoop(const LowerContext& context, std::string name, const BufferSlice& source,
@@ -69,12 +67,12 @@ Result<Step> LowerCopyLoop(const LowerContext& context, std::string name, const 
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count);
   tuning.width = 4;
   KernelBuilder kernel(context.facts);
-  kernel.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
+  kernel.Param(count / tuning.width);  // P(0) of fused_loop.comp
   const int from = kernel.AddBuffer(ElementType::kU32, Access::kRead, source);
   const int to = kernel.AddBuffer(ElementType::kU32, Access::kWrite, target);
   kernel.AddVectorView(from);
   kernel.AddVectorView(to);
-  kernel.Append(fmt::format("void element(uint i) {{\n  STORE({}, u32x4, i, LOAD({}, u32x4, i));\n}}\n", to, from));
+  kernel.Append("void element(uint i) {{\n  STORE({}, u32x4, i, LOAD({}, u32x4, i));\n}}\n", to, from);
   return FinishLoop(context, kernel, tuning, count, std::move(name));
 }
 

@@ -282,11 +282,10 @@ std::string StepName(const FusionDescription& body) {
 Step ClearStep(const LowerContext& context, const std::string& name, const BufferSlice& scratch, int64_t words) {
   constexpr uint32_t kGroup = 256;
   KernelBuilder kernel(context.facts);
-  kernel.Param(static_cast<uint32_t>(words));
+  kernel.Param(words);
   const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, scratch);
-  kernel.Append(fmt::format("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u")));
-  return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1},
-                       GroupGrid(context.facts, CeilDivide(words, kGroup)));
+  kernel.Append("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u"));
+  return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1}, CeilDivide(words, kGroup));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

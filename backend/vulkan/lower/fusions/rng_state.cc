@@ -19,8 +19,7 @@ Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context,
   // Words, for a device need not have integers of 64 bits.
   const int state = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, buffers.RandomState(instruction));
   const int old = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(*body.instruction, 0));
-  const std::string add[2] = {kernel.Param(static_cast<uint32_t>(delta)),
-                              kernel.Param(static_cast<uint32_t>(delta >> 32))};
+  const std::string add[2] = {kernel.Param(delta), kernel.Param(delta >> 32)};
   std::string text = "void element(uint u) {\nuint carry = 0u;\n";
   for (int word = 0; word < 4; ++word) {
     const std::string at = fmt::format("{}u", word), added = word < 2 ? add[word] : "0u";
@@ -32,7 +31,7 @@ Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context,
     text += kernel.Store(state, at, "next") + "\n}\n";
   }
   kernel.Append(text + "}\n");
-  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, {1, 1, 1});
+  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, 1);
   step.kernel.whole_items = 1;
   return std::vector{std::move(step)};
 }

@@ -1,6 +1,4 @@
 // Dynamic-update-slice and scatter: loops over the updates that change a part of an array where it lies.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
@@ -128,7 +126,7 @@ Result<std::vector<Step>> LowerScatter(const LowerContext& context, const Fusion
   const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, by_place, &steps);
   if (count == 0) return steps;
   std::vector<BufferSlice> parts;
-  for (const Shape& shape : ScatterWindows::PartsOf(*body.hero, context.facts))
+  for (const Shape& shape : ScatterPartsOf(*body.hero, context.facts))
     parts.push_back(buffers.Scratch(shape.ElementCount() * std::max(StorageBytes(shape.element_type()), 4)));
   std::vector<Step> updates =
       LowerWindows(context, body, buffers, places, parts.empty() ? Stage::kWhole : Stage::kParts, parts);

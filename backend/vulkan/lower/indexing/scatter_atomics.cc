@@ -72,12 +72,12 @@ void ScatterAtomics::ApplyInWord(int k, const std::string& index, std::span<cons
                         fmt::format(", {});", updates[0]));
   }
   kernel_.AddWordsView(tensor, 1);
-  writer_.Line(fmt::format("index64_t element_ = {};", index));
+  writer_.Line("index64_t element_ = {};", index);
   const std::string mask = bytes == 4 ? "0xffffffffu" : fmt::format("{}u", (1u << bits) - 1);
   // Where a word's parts begin, in bits: its only element's wherever that lies, or all of them.
   std::vector<std::string> shifts;
   if (updates.size() == 1 && bytes < 4) {
-    writer_.Line(fmt::format("uint shift_ = (uint(element_) & {}u) * {}u;", 4 / bytes - 1, bits));
+    writer_.Line("uint shift_ = (uint(element_) & {}u) * {}u;", 4 / bytes - 1, bits);
     shifts.push_back("shift_");
   } else {
     for (size_t j = 0; j < updates.size(); ++j) shifts.push_back(fmt::format("{}u", static_cast<int64_t>(j) * bits));
@@ -125,7 +125,7 @@ void ScatterAtomics::ExchangeUntilKept(const Elements& memory, std::string_view 
   writer_.Line(fmt::format("{} seen_ = ", type), memory, ", before_;");
   writer_.OpenBlock("do");
   writer_.Line("before_ = seen_;");
-  writer_.Line(fmt::format("{} wanted_ = {};", type, wanted("seen_")));
+  writer_.Line("{} wanted_ = {};", type, wanted("seen_"));
   writer_.Line("if (wanted_ != seen_) seen_ = atomicCompSwap(", memory, ", seen_, wanted_);");
   writer_.CloseBlock();
   writer_.Line("while (seen_ != before_);");
@@ -136,16 +136,16 @@ void ScatterAtomics::ExchangeUntilKept(const Elements& memory, std::string_view 
 // delays. In the end every part has taken what was meant for it and nothing else, whatever came between.
 void ScatterAtomics::AddToParts(const Elements& word, const std::string& added, int64_t bits) {
   const char* const ends = bits == 8 ? "0x00808080u" : "0x00008000u";
-  writer_.Line(fmt::format("uint added_ = {};", added));
+  writer_.Line("uint added_ = {};", added);
   writer_.Line("uint met_ = atomicAdd(", word, ", added_);");
-  writer_.Line(fmt::format("uint over_ = ((met_ & added_) | ((met_ | added_) & ~(met_ + added_))) & {};", ends));
+  writer_.Line("uint over_ = ((met_ & added_) | ((met_ | added_) & ~(met_ + added_))) & {};", ends);
   writer_.Line("bool borrows_ = true;");
   writer_.OpenBlock("while (over_ != 0u)");
   writer_.Line("added_ = over_ << 1;");
   writer_.Line("uint change_ = borrows_ ? 0u - added_ : added_;");
   writer_.Line("met_ = atomicAdd(", word, ", change_);");
   writer_.Line("uint had_ = borrows_ ? ~met_ : met_, made_ = met_ + change_;");
-  writer_.Line(fmt::format("over_ = ((had_ & added_) | ((had_ | added_) & (borrows_ ? made_ : ~made_))) & {};", ends));
+  writer_.Line("over_ = ((had_ & added_) | ((had_ | added_) & (borrows_ ? made_ : ~made_))) & {};", ends);
   writer_.Line("borrows_ = !borrows_;");
   writer_.CloseBlock();
 }
@@ -155,7 +155,7 @@ void ScatterAtomics::ApplyToTwoWords(int k, const std::string& index, const std:
   const int tensor = tensors_[static_cast<size_t>(k)];
   const ElementType type = kernel_.buffer_type(tensor);
   const std::string suffix(CarrierSuffix(type));
-  writer_.Line(fmt::format("index64_t element_ = {};", index));
+  writer_.Line("index64_t element_ = {};", index);
   const std::string value = writer_.Assignable(type, update);
   if (OrderFreeOf(scatter_, k) == OrderFree::kExchangeWide) {
     kernel_.AddBitsView(tensor);
@@ -170,7 +170,7 @@ void ScatterAtomics::ApplyToTwoWords(int k, const std::string& index, const std:
   kernel_.AddWordsView(tensor, 1);
   const std::string_view function = AtomicFunction(*OperationOf(scatter_, k));
   const auto word = [&](std::string index) { return Elements{std::to_string(tensor), "u32", 1, std::move(index)}; };
-  writer_.Line(fmt::format("uint low_ = low_word_{0}({1}), high_ = high_word_{0}({1});", suffix, value));
+  writer_.Line("uint low_ = low_word_{0}({1}), high_ = high_word_{0}({1});", suffix, value);
   writer_.Line(fmt::format("uint met_ = {}(", function), word("2u * element_"), ", low_);");
   if (OperationOf(scatter_, k) == Opcode::kAdd) writer_.Line("high_ += met_ + low_ < met_ ? 1u : 0u;");
   writer_.Line(fmt::format("{}(", function), word("2u * element_ + 1u"), ", high_);");

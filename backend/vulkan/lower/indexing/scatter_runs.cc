@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <ranges>
 
@@ -63,11 +62,11 @@ int64_t ScatterRuns::PlaceCount() const {
 }
 
 void ScatterRuns::DeclareBefore(const std::string& name, const std::vector<std::string>& place) {
-  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
-  writer_.Line(fmt::format("uint {} = 0u;", name));
-  writer_.OpenBlock(fmt::format("for (uint stride = {}; stride > 0u; stride >>= 1u)",
-                                kernel_.Param(std::bit_floor(static_cast<uint32_t>(form_.count)))));
-  writer_.Line(fmt::format("uint probe = min({} + stride, {}) - 1u;", name, count));
+  const std::string count = kernel_.Param(form_.count);
+  writer_.Line("uint {} = 0u;", name);
+  writer_.OpenBlock("for (uint stride = {}; stride > 0u; stride >>= 1u)",
+                    kernel_.Param(std::bit_floor(static_cast<uint32_t>(form_.count))));
+  writer_.Line("uint probe = min({} + stride, {}) - 1u;", name, count);
   const std::vector<std::string> starts = StartsOf(Window("probe"));
   // In the order of an index vector's elements; those below 0 come first.
   std::vector<size_t> order(place.size());
@@ -79,28 +78,28 @@ void ScatterRuns::DeclareBefore(const std::string& name, const std::vector<std::
     const std::string less = fmt::format("int({}) < int({})", starts[i], place[i]);
     below = i == order.back() ? less : fmt::format("({} || ({} == {} && {}))", less, starts[i], place[i], below);
   }
-  writer_.Line(fmt::format("if ({0} + stride <= {1} && {2}) {0} += stride;", name, count, below));
+  writer_.Line("if ({0} + stride <= {1} && {2}) {0} += stride;", name, count, below);
   writer_.CloseBlock();
 }
 
 void ScatterRuns::TakeWhile(const Run& run, const Turns& turns, int64_t at_once) {
   const auto& [n, end, begun, belongs, values] = turns;
-  writer_.OpenBlock(fmt::format("for (bool more = true; more && {} < {};)", n, end));
+  writer_.OpenBlock("for (bool more = true; more && {} < {};)", n, end);
   std::vector<std::string> names{n}, takes;
   for (int64_t j = 1; j < at_once; ++j) {
     names.push_back(fmt::format("{}_{}", n, j));
-    writer_.Line(fmt::format("uint {} = min({} + {}u, {} - 1u);", names.back(), n, j, end));
+    writer_.Line("uint {} = min({} + {}u, {} - 1u);", names.back(), n, j, end);
   }
   for (int64_t j = 0; j < at_once; ++j) {
     takes.push_back(fmt::format("takes_{}", j));
     const std::string own = belongs(names[static_cast<size_t>(j)]);
     const std::string before = j == 0 ? "" : fmt::format("takes_{} && {} + {}u < {} && ", j - 1, n, j, end);
-    writer_.Line(fmt::format("bool {} = {}({});", takes.back(), before, own));
+    writer_.Line("bool {} = {}({});", takes.back(), before, own);
   }
   std::vector<std::vector<std::vector<std::string>>> read;  // by turn, lane and array
   for (size_t j = 0; at_once > 1 && j < names.size(); ++j) read.push_back(values(names[j]));
   for (size_t j = 0; j < names.size(); ++j) {
-    writer_.OpenBlock(fmt::format("if ({})", takes[j]));
+    writer_.OpenBlock("if ({})", takes[j]);
     if (at_once == 1) read.push_back(values(names[j]));
     for (size_t lane = 0; lane < run.held.size(); ++lane) {
       const auto& held = run.held[lane];
@@ -109,18 +108,18 @@ void ScatterRuns::TakeWhile(const Run& run, const Turns& turns, int64_t at_once)
         writer_.Line(taken);
         continue;
       }
-      writer_.OpenBlock(fmt::format("if ({})", begun));
+      writer_.OpenBlock("if ({})", begun);
       writer_.Line(taken);
       writer_.CloseBlock();
       writer_.OpenBlock("else");
-      for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], read[j][lane][k]));
+      for (size_t k = 0; k < held.size(); ++k) writer_.Line("{} = {};", held[k], read[j][lane][k]);
       writer_.CloseBlock();
     }
-    if (!begun.empty()) writer_.Line(fmt::format("{} = true;", begun));
+    if (!begun.empty()) writer_.Line("{} = true;", begun);
     writer_.CloseBlock();
   }
-  writer_.Line(fmt::format("more = {};", takes.back()));
-  for (const std::string& taken : takes) writer_.Line(fmt::format("{} += {} ? 1u : 0u;", n, taken));
+  writer_.Line("more = {};", takes.back());
+  for (const std::string& taken : takes) writer_.Line("{} += {} ? 1u : 0u;", n, taken);
   writer_.CloseBlock();
 }
 
@@ -140,10 +139,9 @@ void ScatterRuns::TakeUpdates(const Run& run, const std::string& m, const std::s
 
 void ScatterRuns::TakeSums(const Run& run, const std::string& part, std::span<const int> parts) {
   const int64_t count = PartCount(form_.count);
-  const std::string windows = kernel_.Param(static_cast<uint32_t>(form_.count)),
-                    length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
+  const std::string windows = kernel_.Param(form_.count), length = kernel_.Param(WindowsOfAPart(form_.count));
   const auto belongs = [&](const std::string& name) {
-    writer_.Line(fmt::format("uint last_{0} = min(({0} + 1u) * {1}, {2}) - 1u;", name, length, windows));
+    writer_.Line("uint last_{0} = min(({0} + 1u) * {1}, {2}) - 1u;", name, length, windows);
     return Belongs("last_" + name, run);
   };
   const auto values = [&](const std::string& name) {
@@ -156,27 +154,25 @@ void ScatterRuns::TakeSums(const Run& run, const std::string& part, std::span<co
     }
     return sums;
   };
-  const std::string end = kernel_.Param(static_cast<uint32_t>(count));
+  const std::string end = kernel_.Param(count);
   TakeWhile(run, {part, end, "", belongs, values}, kernel_.keeps_loops() ? kSumsAtOnce : 1);
 }
 
 // As TakeUpdates from m on, by the sums of those parts that lie in the run whole.
 void ScatterRuns::TakeParts(const Run& run, std::span<const int> parts) {
-  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
-                    length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
-  writer_.Line(fmt::format("uint part = m / {0} + 1u, end = min(part * {0}, {1});", length, count));
+  const std::string count = kernel_.Param(form_.count), length = kernel_.Param(WindowsOfAPart(form_.count));
+  writer_.Line("uint part = m / {0} + 1u, end = min(part * {0}, {1});", length, count);
   TakeUpdates(run, "m", "end", "");
   // The whole parts, and then the one in which it ends.
-  writer_.OpenBlock(fmt::format("if (m == end && m < {})", count));
+  writer_.OpenBlock("if (m == end && m < {})", count);
   TakeSums(run, "part", parts);
-  writer_.Line(fmt::format("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count));
+  writer_.Line("uint rest = min(part * {0}, {1}), rest_end = min(rest + {0}, {1});", length, count);
   writer_.Line("bool begun = false;");
   const Run last{run.place, run.stop, run.in_window, Accumulators(run.held.size())};
   TakeUpdates(last, "rest", "rest_end", "begun");
   writer_.OpenBlock("if (begun)");
   for (size_t j = 0; j < run.held.size(); ++j) writer_.Line(JoinText(combine_, run.held[j], last.held[j]));
-  writer_.CloseBlock();
-  writer_.CloseBlock();
+  writer_.CloseBlock(2);
 }
 
 void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
@@ -213,17 +209,17 @@ void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
       run.held[j].push_back(writer_.Assignable(sum, ConvertedText(type, sum, first)));
     }
   }
-  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
+  const std::string count = kernel_.Param(form_.count);
   if (run_starts) {
     const IndexExpression at = space_.Linearize(place, places);
-    writer_.Line(fmt::format("uint m = uint({});", RunStart(at)));
-    writer_.Line(fmt::format("uint stop = uint({});", RunStart(space_.Add(at, {{}, 1}))));
+    writer_.Line("uint m = uint({});", RunStart(at));
+    writer_.Line("uint stop = uint({});", RunStart(space_.Add(at, {{}, 1})));
     run.stop = "stop";
     writer_.OpenBlock("if (m < stop)");
   } else {
     DeclareBefore("m", run.place);
-    writer_.Line(fmt::format("uint begin = min(m, {} - 1u);", count));
-    writer_.OpenBlock(fmt::format("if (m < {} && {})", count, StartsAt("begin", run.place)));
+    writer_.Line("uint begin = min(m, {} - 1u);", count);
+    writer_.OpenBlock("if (m < {} && {})", count, StartsAt("begin", run.place));
   }
   if (parts.empty()) {
     TakeUpdates(run, "m", count, "");
@@ -233,7 +229,7 @@ void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
   for (size_t k = 0; k < tensors_.size(); ++k) {
     const ElementType type = kernel_.buffer_type(tensors_[k]), sum = reducer_.types[k];
     for (size_t j = 0; j < elements.size(); ++j)
-      writer_.Line(fmt::format("{} = {};", results[k][j], ConvertedText(sum, type, run.held[j][k])));
+      writer_.Line("{} = {};", results[k][j], ConvertedText(sum, type, run.held[j][k]));
     if (!computed_[k]) writer_.StoreGroup(tensors_[k], linear, results[k]);
   }
   writer_.CloseBlock();
@@ -244,9 +240,8 @@ void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::spa
 
 void ScatterRuns::SumPart(const std::string& part, const IndexExpression& in_window, int64_t lanes,
                           std::span<const int> parts) {
-  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count)),
-                    length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
-  writer_.Line(fmt::format("uint m = {0} * {1}, end = min(m + {1}, {2});", part, length, count));
+  const std::string count = kernel_.Param(form_.count), length = kernel_.Param(WindowsOfAPart(form_.count));
+  writer_.Line("uint m = {0} * {1}, end = min(m + {1}, {2});", part, length, count);
   const int variable = writer_.NewVariable(part, PartCount(form_.count));
   Run run;
   if (scatter_.notes().run_starts) {

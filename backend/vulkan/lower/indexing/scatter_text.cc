@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 
@@ -101,7 +100,7 @@ ScatterText::Target ScatterText::TargetOf(const Place& place) {
       const int64_t size = operand.dimension(static_cast<int>(d));
       const std::string name = writer_.Assignable(ElementType::kU32, at);
       const int variable = writer_.NewVariable(name, size);
-      known->second = {variable, fmt::format("{} < {}", name, kernel_.Param(static_cast<uint32_t>(size)))};
+      known->second = {variable, fmt::format("{} < {}", name, kernel_.Param(size))};
     }
     index[d] = space_.Variable(known->second.variable);
     target.conditions.push_back(known->second.inside);

@@ -2,7 +2,6 @@
 // by loops that one workgroup runs.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

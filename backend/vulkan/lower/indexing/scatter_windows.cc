@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+void Assign(ValueWriter& writer, const std::vector<std::string>& held, const std::vector<std::string>& values) {
+  for (size_t k = 0; k < held.size(); ++k) writer.Line("{} = {};", held[k], values[k]);
+}
+
+}  // namespace
 
 ScatterWindows::ScatterWindows(const FusionDescription& body, ValueWriter& writer, std::string combine, Stage stage)
     : ScatterRuns(*body.hero, writer.kernel(), writer.space(), writer, std::move(combine)),
@@ -17,11 +24,11 @@ int64_t ScatterWindows::CountOf(const Instruction& scatter, ScatterWay way, Stag
   return window * (stage == Stage::kWhole ? form.count : PartCount(form.count));
 }
 
-std::vector<Shape> ScatterWindows::PartsOf(const Instruction& scatter, const DeviceFacts& facts) {
+std::vector<Shape> ScatterPartsOf(const Instruction& scatter, const DeviceFacts& facts) {
   const ScatterWay way = WayOf(scatter, ScatterTargetOf(facts));
   const bool by_place = way == ScatterWay::kPlaces && AddsInParts(scatter);
   if (!by_place && way != ScatterWay::kParts) return {};
-  const int64_t values = (by_place ? 1 : 2) * CountOf(scatter, way, Stage::kParts);
+  const int64_t values = (by_place ? 1 : 2) * ScatterWindows::CountOf(scatter, way, ScatterWindows::Stage::kParts);
   std::vector<Shape> shapes;
   for (const ElementType type : ReadReducer(*scatter.called(0)).types) shapes.emplace_back(type, IntList{values});
   return shapes;
@@ -73,24 +80,23 @@ ScatterText::Target ScatterWindows::TargetOf(const std::vector<Place>& lanes) {
   return target;
 }
 
-// Each update on its own.
-void ScatterWindows::WriteApart() {
-  const std::vector<Place> lanes = Lanes([this](const IndexExpression& linear) { return PlaceOfUpdate(linear); });
+void ScatterWindows::ApplyTo(const std::vector<Place>& lanes) {
   const Target target = TargetOf(lanes);
   OpenIf(target.conditions);
   way_ == ScatterWay::kAtomic ? ApplyAtomic(target.linear, lanes) : Apply(target.linear, lanes);
   writer_.CloseBlock();
 }
 
+// Each update on its own.
+void ScatterWindows::WriteApart() {
+  ApplyTo(Lanes([this](const IndexExpression& linear) { return PlaceOfUpdate(linear); }));
+}
+
 // A place of the window goes through all windows.
 void ScatterWindows::WriteOneByOne() {
-  writer_.OpenBlock(fmt::format("for (uint m = 0u; m < {}; ++m)", kernel_.Param(static_cast<uint32_t>(form_.count))));
+  writer_.OpenBlock("for (uint m = 0u; m < {}; ++m)", kernel_.Param(form_.count));
   const IndexExpression m = Window("m");
-  const std::vector<Place> lanes = Lanes([&](const IndexExpression& in_window) { return PlaceOf(m, in_window); });
-  const Target target = TargetOf(lanes);
-  OpenIf(target.conditions);
-  Apply(target.linear, lanes);
-  writer_.CloseBlock();
+  ApplyTo(Lanes([&](const IndexExpression& in_window) { return PlaceOf(m, in_window); }));
   writer_.CloseBlock();
 }
 
@@ -98,19 +104,19 @@ void ScatterWindows::WriteOneByOne() {
 void ScatterWindows::WriteRuns() {
   const MultiIndex split = Split(form_.count);
   const std::string behind = turns_.behind;
-  writer_.Line(fmt::format("uint n = {};", writer_.Index(split[0])));
-  writer_.Line(fmt::format("bool leads = n >= {};", behind));
+  writer_.Line("uint n = {};", writer_.Index(split[0]));
+  writer_.Line("bool leads = n >= {};", behind);
   const IndexExpression at_n = Window("n");
   const std::vector<std::string> own = StartsOf(at_n);
   if (behind != "0u") {
-    writer_.OpenBlock(fmt::format("if (leads && {} > 0u)", behind));
-    writer_.Line(fmt::format("uint f = n - {};", behind));
-    writer_.Line(fmt::format("leads = {};", StartsAt("f", own)));
+    writer_.OpenBlock("if (leads && {} > 0u)", behind);
+    writer_.Line("uint f = n - {};", behind);
+    writer_.Line("leads = {};", StartsAt("f", own));
     writer_.CloseBlock();
   }
-  writer_.OpenBlock(fmt::format("if (leads && n > {})", behind));
-  writer_.Line(fmt::format("uint q = n - {} - 1u;", behind));
-  writer_.Line(fmt::format("leads = !({});", StartsAt("q", own)));
+  writer_.OpenBlock("if (leads && n > {})", behind);
+  writer_.Line("uint q = n - {} - 1u;", behind);
+  writer_.Line("leads = !({});", StartsAt("q", own));
   writer_.CloseBlock();
 
   const std::vector<Place> lanes = LanesOf(at_n, split);
@@ -121,20 +127,18 @@ void ScatterWindows::WriteRuns() {
   for (size_t j = 0; j < lanes.size(); ++j) {
     held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
   }
-  const std::string count = kernel_.Param(static_cast<uint32_t>(form_.count));
+  const std::string count = kernel_.Param(form_.count);
   writer_.Line(turns_.most == 0 ? fmt::format("uint end = {};", count)
-                                : fmt::format("uint end = min({}, n + {});", count,
-                                              kernel_.Param(static_cast<uint32_t>(turns_.most))));
+                                : fmt::format("uint end = min({}, n + {});", count, kernel_.Param(turns_.most)));
   writer_.Line("bool same = true;");
   writer_.OpenBlock("for (uint m = n; same && m < end; ++m)");
   const IndexExpression at_m = Window("m");
-  writer_.Line(fmt::format("same = {};", EqualText(own, StartsOf(at_m))));
+  writer_.Line("same = {};", EqualText(own, StartsOf(at_m)));
   writer_.OpenBlock("if (same)");
   for (size_t j = 0; j < lanes.size(); ++j) {
     Combine(held[j], {space_.Delinearize(at_m, form_.batch_sizes), lanes[j].window});
   }
-  writer_.CloseBlock();
-  writer_.CloseBlock();
+  writer_.CloseBlock(2);
   Store(target.linear, held);
   writer_.CloseBlock();
 }
@@ -151,38 +155,34 @@ MultiIndex ScatterWindows::Split(int64_t units) { return space_.Delinearize(firs
 // A local bool: window `a` starts where window `b` does.
 void ScatterWindows::DeclareSame(const std::string& name, const IndexExpression& a, const IndexExpression& b) {
   const std::vector<std::string> starts = StartsOf(a);
-  writer_.Line(fmt::format("bool {} = {};", name, EqualText(starts, StartsOf(b))));
+  writer_.Line("bool {} = {};", name, EqualText(starts, StartsOf(b)));
 }
 
 // The last window of a run stays.
 void ScatterWindows::WriteLast() {
   const MultiIndex split = Split(form_.count);
-  writer_.Line(fmt::format("uint n = {};", writer_.Index(split[0])));
-  writer_.Line(fmt::format("uint next = min(n + 1u, {});", kernel_.Param(static_cast<uint32_t>(form_.count - 1))));
+  writer_.Line("uint n = {};", writer_.Index(split[0]));
+  writer_.Line("uint next = min(n + 1u, {});", kernel_.Param(form_.count - 1));
   DeclareSame("same", Window("n"), Window("next"));
   writer_.OpenBlock("if (n == next || !same)");
-  const std::vector<Place> lanes = LanesOf(Window("n"), split);
-  const Target target = TargetOf(lanes);
-  OpenIf(target.conditions);
-  Apply(target.linear, lanes);
-  writer_.CloseBlock();
+  ApplyTo(LanesOf(Window("n"), split));
   writer_.CloseBlock();
 }
 
 void ScatterWindows::WriteWholePart() {
   const MultiIndex split = Split(PartCount(form_.count));
-  writer_.Line(fmt::format("uint c = {};", writer_.Index(split[0])));
+  writer_.Line("uint c = {};", writer_.Index(split[0]));
   SumPart("c", split[1], width_, parts_);
 }
 
 // The windows [b, e) of part c.
 void ScatterWindows::OpenPart(const MultiIndex& split) {
-  const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
-  writer_.Line(fmt::format("uint c = {}, b = c * {};", writer_.Index(split[0]), length));
-  writer_.Line(fmt::format("uint e = min(b + {}, {});", length, CountParam()));
+  const std::string length = kernel_.Param(WindowsOfAPart(form_.count));
+  writer_.Line("uint c = {}, b = c * {};", writer_.Index(split[0]), length);
+  writer_.Line("uint e = min(b + {}, {});", length, CountParam());
 }
 std::string ScatterWindows::CountParam() {
-  if (count_param_.empty()) count_param_ = kernel_.Param(static_cast<uint32_t>(form_.count));
+  if (count_param_.empty()) count_param_ = kernel_.Param(form_.count);
   return count_param_;
 }
 // Where the values of part c lie: of the run that it goes on with (0), or of that which goes on in the next part (1).
@@ -190,9 +190,6 @@ IndexExpression ScatterWindows::PartPlace(const IndexExpression& part, const std
                                           const MultiIndex& split) {
   const MultiIndex index{part, space_.Variable(writer_.NewVariable(which, 2)), split[1]};
   return space_.Linearize(index, IntList{PartCount(form_.count), 2, window_count_});
-}
-void ScatterWindows::Assign(const std::vector<std::string>& held, const std::vector<std::string>& values) {
-  for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], values[k]));
 }
 
 // A part goes through its runs. One that begins in it starts with what the array holds; if it ends there too, the
@@ -211,24 +208,23 @@ void ScatterWindows::WriteParts() {
   const IndexExpression at_m = Window("m");
   const std::vector<Place> lanes = LanesOf(at_m, split);
   const Target target = TargetOf(lanes);
-  writer_.Line(fmt::format("bool inside = {};", target.conditions.empty()
-                                                    ? "true"
-                                                    : fmt::format("{}", fmt::join(target.conditions, " && "))));
+  writer_.Line("bool inside = {};",
+               target.conditions.empty() ? "true" : fmt::format("{}", fmt::join(target.conditions, " && ")));
   writer_.OpenBlock("if (begins && !inherited && inside)");
   for (size_t j = 0; j < held.size(); ++j)
-    Assign(held[j], Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+    Assign(writer_, held[j], Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
   writer_.CloseBlock();
   for (size_t j = 0; j < held.size(); ++j) {
     std::vector<std::string> values;
     for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, lanes[j]));
     writer_.OpenBlock("if (begins && inherited)");
-    Assign(held[j], values);
+    Assign(writer_, held[j], values);
     writer_.CloseBlock();
     writer_.OpenBlock("else");
     writer_.Line(JoinText("combine", held[j], values));
     writer_.CloseBlock();
   }
-  writer_.Line(fmt::format("uint next = min(m + 1u, {} - 1u);", CountParam()));
+  writer_.Line("uint next = min(m + 1u, {} - 1u);", CountParam());
   DeclareSame("same", at_m, Window("next"));
   writer_.Line("bool ends = m == next || !same;");
   writer_.OpenBlock("if (ends && !inherited && inside)");
@@ -252,7 +248,7 @@ void ScatterWindows::WriteJoin() {
   writer_.Line("bool goes_on = false;");
   writer_.Line("uint last = e - 1u;");
   const IndexExpression last = Window("last");
-  writer_.OpenBlock(fmt::format("if (e < {})", CountParam()));
+  writer_.OpenBlock("if (e < {})", CountParam());
   DeclareSame("same", last, Window("e"));
   writer_.Line("goes_on = same;");
   writer_.CloseBlock();
@@ -274,12 +270,11 @@ void ScatterWindows::WriteJoin() {
   };
   const std::vector<std::vector<std::string>> held = Accumulators(static_cast<size_t>(width_));
   writer_.Line("uint begun = 1u, rest = 0u;");
-  for (size_t j = 0; j < held.size(); ++j) Assign(held[j], values_of("c", "begun", j));
-  writer_.OpenBlock(
-      fmt::format("for (uint k = c + 1u; goes_on && k < {}; ++k)", kernel_.Param(static_cast<uint32_t>(parts))));
+  for (size_t j = 0; j < held.size(); ++j) Assign(writer_, held[j], values_of("c", "begun", j));
+  writer_.OpenBlock("for (uint k = c + 1u; goes_on && k < {}; ++k)", kernel_.Param(parts));
   for (size_t j = 0; j < held.size(); ++j) writer_.Line(JoinText("combine", held[j], values_of("k", "rest", j)));
-  const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
-  writer_.Line(fmt::format("uint first = min((k + 1u) * {}, {} - 1u);", length, CountParam()));
+  const std::string length = kernel_.Param(WindowsOfAPart(form_.count));
+  writer_.Line("uint first = min((k + 1u) * {}, {} - 1u);", length, CountParam());
   DeclareSame("same", last, Window("first"));
   writer_.Line("goes_on = same;");
   writer_.CloseBlock();

@@ -6,9 +6,12 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// What adds in parts has two steps, which share the values of parts of runs, by array; none: there is one step.
+std::vector<Shape> ScatterPartsOf(const Instruction& scatter, const DeviceFacts& facts);
+
 class ScatterWindows : ScatterRuns {
  public:
-  // What adds in parts has two steps, which share the values of parts of runs, kParts and kJoin.
+  // The two steps of what adds in parts, or all of another way.
   enum class Stage : uint8_t { kWhole, kParts, kJoin };
   // `combine`: the name of the function that applies an update.
   ScatterWindows(const FusionDescription& body, ValueWriter& writer, std::string combine, Stage stage);
@@ -16,8 +19,6 @@ class ScatterWindows : ScatterRuns {
   // How many elements lanes go through.
   static int64_t CountOf(const Instruction& scatter, ScatterWay way, Stage stage);
   int64_t count() const { return CountOf(scatter_, way_, stage_); }
-  // The values of parts that both steps share, by array; none: there is one step.
-  static std::vector<Shape> PartsOf(const Instruction& scatter, const DeviceFacts& facts);
 
   // Binds the arrays and such values, and defines the function.
   void Bind(std::span<const BufferSlice> places, std::span<const BufferSlice> parts);
@@ -36,6 +37,7 @@ class ScatterWindows : ScatterRuns {
   Target TargetOf(const std::vector<Place>& lanes);
   MultiIndex Split(int64_t units);
   void DeclareSame(const std::string& name, const IndexExpression& a, const IndexExpression& b);
+  void ApplyTo(const std::vector<Place>& lanes);
   void WriteApart();
   void WriteOneByOne();
   void WriteRuns();
@@ -44,7 +46,6 @@ class ScatterWindows : ScatterRuns {
   void OpenPart(const MultiIndex& split);
   std::string CountParam();
   IndexExpression PartPlace(const IndexExpression& part, const std::string& which, const MultiIndex& split);
-  void Assign(const std::vector<std::string>& held, const std::vector<std::string>& values);
   void WriteParts();
   void WriteJoin();
 

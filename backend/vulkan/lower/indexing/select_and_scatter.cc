@@ -28,8 +28,7 @@ void ForEach(ValueWriter& writer, const IntList& sizes, Body&& step) {
     return;
   }
   const int counter = writer.NewVariable("tap", count);
-  writer.OpenBlock(
-      fmt::format("for (uint tap = 0u; tap < {}; ++tap)", writer.kernel().Param(static_cast<uint32_t>(count))));
+  writer.OpenBlock("for (uint tap = 0u; tap < {}; ++tap)", writer.kernel().Param(count));
   step(space.Delinearize(space.Variable(counter), sizes));
   writer.CloseBlock();
 }
@@ -90,8 +89,7 @@ void SelectAndScatterText::SelectAt(const MultiIndex& at, const MultiIndex& tap,
   }
   const std::string place = writer_.LinearIndex(index, operand().shape()), value = writer_.Value(operand(), index);
   conditions.push_back(fmt::format("({} == {} || !{}({}, {}))", chosen, kNothing, keeps_, held, value));
-  writer_.Line(
-      fmt::format("if ({}) {{ {} = {}; {} = {}; }}", fmt::join(conditions, " && "), chosen, place, held, value));
+  writer_.Line("if ({}) {{ {} = {}; {} = {}; }}", fmt::join(conditions, " && "), chosen, place, held, value);
 }
 
 void SelectAndScatterText::WriteScatter(const IndexExpression& group, const BufferSlice& chosen,
@@ -133,8 +131,7 @@ void SelectAndScatterText::TakeFrom(const MultiIndex& at, const MultiIndex& turn
   const std::string place = writer_.LinearIndex(at, hero_.shape());
   const std::string selected = writer_.Load(k, space_.Linearize(index, source().shape().dimensions()));
   conditions.push_back(fmt::format("{} == {}", selected, place));
-  writer_.Line(
-      fmt::format("if ({}) {}({}, {});", fmt::join(conditions, " && "), combine_, sum, writer_.Value(source(), index)));
+  writer_.Line("if ({}) {}({}, {});", fmt::join(conditions, " && "), combine_, sum, writer_.Value(source(), index));
 }
 
 namespace {

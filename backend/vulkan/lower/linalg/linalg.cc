@@ -180,20 +180,20 @@ class BlockKernels {
 };
 
 void BlockKernels::Types(KernelBuilder& kernel) const {
-  kernel.Append(fmt::format("#define Value {}\n#define Real {}\n#define ZERO {}\n", CarrierType(type_),
-                            CarrierType(RealPart(type_)), ZeroText(type_)));
+  kernel.Append("#define Value {}\n#define Real {}\n#define ZERO {}\n", CarrierType(type_),
+                CarrierType(RealPart(type_)), ZeroText(type_));
 }
 
 void BlockKernels::LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice,
                                 bool conjugated) const {
   const int k = kernel.AddBuffer(type_, Access::kRead, slice);
   const std::string value = kernel.Load(k, "i");
-  kernel.Append(fmt::format("Value {}(uint i) {{ return {}; }}\n", name, conjugated ? text_.Conjugated(value) : value));
+  kernel.Append("Value {}(uint i) {{ return {}; }}\n", name, conjugated ? text_.Conjugated(value) : value);
 }
 
 void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const {
   const int k = kernel.AddBuffer(type_, Access::kWrite, slice);
-  kernel.Append(fmt::format("void store(uint i, Value value) {{ {} }}\n", kernel.Store(k, "i", "value")));
+  kernel.Append("void store(uint i, Value value) {{ {} }}\n", kernel.Store(k, "i", "value"));
 }
 
 // Quotients side by side, so that they are a group (codegen/passes/group_divisions.h).
@@ -214,7 +214,7 @@ void BlockKernels::ScaleAll(KernelBuilder& kernel, uint32_t count) const {
          .value = Expression{text_.OverReal(x, "by"), is_float ? MadeBy::kDivide : MadeBy::kOther, {x, "by"}}});
     stored += fmt::format("  x[{0}] = q{0};\n", i);
   }
-  kernel.Append(fmt::format("#define EACH_COLUMN(f){}\n", columns));
+  kernel.Append("#define EACH_COLUMN(f){}\n", columns);
   kernel.Define(fmt::format("void scale_all(inout Value x[{}], Real by)", count),
                 Code(given) + std::move(quotients) + stored);
 }
@@ -250,23 +250,22 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   Types(kernel);
   // Room for the largest block, so that blocks of all sizes share a text where only one matrix is in the group.
   const int64_t rows = matrices > 1 ? n : MostRows();
-  kernel.Append(fmt::format(
+  kernel.Append(
       "#define T {}u\n#define LANES {}u\n#define AHEAD {}\n#define PHASES {}u\n#define MATRICES {}u\n#define SIZE {}u\n"
       "#define UPPER {}\n#define WHOLE {}\n",
       step, lanes, ahead ? 1 : 0, phases, matrices, (rows + step) * (rows + step + 1) / 2, upper ? 1 : 0,
-      n % step == 0 ? 1 : 0));
+      n % step == 0 ? 1 : 0);
   LoadFunction(kernel, "load", source.slice, false);
   StoreFunction(kernel, result.slice);
   kernel.Append(text_.SubtractProduct("subtract_product", text_.Conjugated("b")));
-  kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", text_.Root("x")));
+  kernel.Append("Real root(Value x) {{ return {}; }}\n", text_.Root("x"));
   if (ahead) {
     ScaleAll(kernel, step);
   } else {
-    kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by")));
+    kernel.Append("Value scale_down(Value x, Real by) {{ return {}; }}\n", text_.OverReal("x", "by"));
   }
-  kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x")));
-  Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1},
-                            GroupGrid(facts, groups));
+  kernel.Append("Value as_value(Real x) {{ return {}; }}\n", text_.OfReal("x"));
+  Step made = kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * phases * matrices, 1, 1}, groups);
   made.flop = batch_ * n * n * n / 3;
   return made;
 }
@@ -302,26 +301,26 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   const auto neighbours = [](int64_t stride) { return stride == 1 || stride == -1 ? 1 : 0; };
   if (held)
     kernel.Append(
-        fmt::format("#define ROWS {}u\n#define TRIANGLE {}u\n#define MATRIX_ACROSS {}\n#define KNOWN_ALONG {}\n#define "
-                    "SOLVED_ALONG {}\n",
-                    rows, HeldTriangle(rows, step), neighbours(solve.matrix.row), neighbours(solve.known.row),
-                    neighbours(solve.solved.row)));
-  kernel.Append(fmt::format(
+        "#define ROWS {}u\n#define TRIANGLE {}u\n#define MATRIX_ACROSS {}\n#define KNOWN_ALONG {}\n#define "
+        "SOLVED_ALONG {}\n",
+        rows, HeldTriangle(rows, step), neighbours(solve.matrix.row), neighbours(solve.known.row),
+        neighbours(solve.solved.row));
+  kernel.Append(
       "#define T {}u\n#define R {}u\n#define LANES {}u\n#define WHOLE {}\n#define UNIT_DIAGONAL {}\n#define ZEROS {}\n"
       "#define SHARE {}\n"
       "#define BY_SHARES(g) {}\n",
       step, sides, lanes, solve.unknowns % step == 0 ? 1 : 0, solve.unit_diagonal ? 1 : 0,
-      solve.cleared != nullptr ? 1 : 0, share ? 1 : 0, kernel.Divide("(g)", shares)));
+      solve.cleared != nullptr ? 1 : 0, share ? 1 : 0, kernel.Divide("(g)", shares));
   LoadFunction(kernel, "load_matrix", solve.matrix.slice, solve.conjugated);
   LoadFunction(kernel, "load_known", solve.known.slice, false);
   if (!held) LoadFunction(kernel, "load_solved", solve.solved.slice, false);
   StoreFunction(kernel, solve.solved.slice);
   if (solve.cleared != nullptr) kernel.Append("void store_zero(uint i) { store(i, ZERO); }\n");
   kernel.Append(text_.SubtractProduct("subtract_product", "b"));
-  kernel.Append(fmt::format("Value divide(Value x, Value by) {{ return {}; }}\n",
-                            solve.real_diagonal ? text_.OverReal("x", text_.RealOf("by")) : text_.Over("x", "by")));
+  kernel.Append("Value divide(Value x, Value by) {{ return {}; }}\n",
+                solve.real_diagonal ? text_.OverReal("x", text_.RealOf("by")) : text_.Over("x", "by"));
   Step made = kernel.Finish(name_ + " substitution", held ? "linalg/solve_held.comp" : "linalg/solve_block.comp",
-                            {lanes, 1, 1}, GroupGrid(facts, groups));
+                            {lanes, 1, 1}, groups);
   made.flop = batch_ * solve.unknowns * solve.unknowns * solve.sides;
   return made;
 }

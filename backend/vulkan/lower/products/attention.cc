@@ -48,7 +48,7 @@ class AttentionWriter {
     const std::vector<uint32_t> lanes =
         shape_.matrix ? std::vector<uint32_t>{context_.facts.matrix_lanes * shape_.lanes_y, 1u, 1u}
                       : std::vector<uint32_t>{shape_.lanes, shape_.lanes_y, 1u};
-    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, GroupGrid(context_.facts, groups))};
+    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, groups)};
     steps[0].kernel.small_subgroups = true;
     steps[0].flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
     if (shape_.parts > 1) steps.push_back(WriteJoin());
@@ -73,25 +73,23 @@ class AttentionWriter {
 
   void WriteDefines(KernelBuilder& kernel) const {
     const int64_t lanes = shape_.lanes;
-    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n", lanes, shape_.lanes_y,
-                              shape_.tile_rows, shape_.tile_keys));
+    kernel.Append("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n", lanes, shape_.lanes_y,
+                  shape_.tile_rows, shape_.tile_keys);
     // A driver takes most of a load for what is long.
     const bool any = context_.facts.is_any_device();
     if (shape_.quads) {
       constexpr int64_t kMostOperations = 1024;
       const bool rolled = LogitOperations() * shape_.tile_rows * shape_.tile_keys > kMostOperations;
-      kernel.Append(fmt::format("#define ROLLED {}\n#define MULTIPLY_ADD_QUAD(sum, a, b) {}\n", rolled ? 1 : 0,
-                                FloatMultiplyAdd("vec4", FusesTerms(context_.facts))));
+      kernel.Append("#define ROLLED {}\n#define MULTIPLY_ADD_QUAD(sum, a, b) {}\n", rolled ? 1 : 0,
+                    FloatMultiplyAdd("vec4", FusesTerms(context_.facts)));
     } else {
-      kernel.Append(fmt::format("#define TN {}u\n#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n",
-                                CeilDivide(attention_.columns, lanes), any ? 1 : shape_.tile_rows,
-                                any || shape_.keys() % 4 != 0 ? 1 : 4));
+      kernel.Append("#define TN {}u\n#define TOGETHER {}u\n#define KEYS_TOGETHER {}u\n",
+                    CeilDivide(attention_.columns, lanes), any ? 1 : shape_.tile_rows,
+                    any || shape_.keys() % 4 != 0 ? 1 : 4);
     }
-    kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
-                              attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
-                              shape_.parts > 1 ? 1 : 0));
-    kernel.Append(
-        fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("float", FusesTerms(context_.facts))));
+    kernel.Append("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n", attention_.depth,
+                  attention_.columns, attention_.causal ? 1 : 0, shape_.parts > 1 ? 1 : 0);
+    kernel.Append("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("float", FusesTerms(context_.facts)));
   }
 
   // What is computed of a score for its logit.
@@ -140,11 +138,11 @@ class AttentionWriter {
 
   void WriteMatrixDefines(KernelBuilder& kernel) const {
     kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n"
         "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
         shape_.lanes_y, shape_.lanes, attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
-        shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term)));
+        shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term));
   }
 
   void WriteLogit(KernelBuilder& kernel) const {
@@ -154,7 +152,7 @@ class AttentionWriter {
     const std::string value = f.writer.Value(*attention_.logits, indices.logits);
     f.Return("float logit(uint batch, uint row, uint key, float score)", ToF32(*attention_.logits, value));
     if (attention_.causal) WriteMask(kernel);
-    kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
+    kernel.Append("#define SCALED {}\n", attention_.scaled ? 1 : 0);
     if (attention_.scaled) WriteScale(kernel);
   }
 
@@ -176,7 +174,7 @@ class AttentionWriter {
     f.Return("bool sees(uint batch, uint row, uint key)",
              f.writer.Value(*mask.compare, CausalIndexOf(attention_, f.space, f.place)));
     const auto hidden = static_cast<float>(mask.hidden);
-    kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
+    kernel.Append("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden));
   }
 
   void WriteStores(KernelBuilder& kernel, bool in_quads = false) const {
@@ -187,10 +185,9 @@ class AttentionWriter {
   void WritePartStores(KernelBuilder& kernel) const {
     const int sums = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_sums_);
     const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_statistics_);
-    kernel.Append(fmt::format("void store_part(uint i, float value) {{ {} }}\n", kernel.Store(sums, "i", "value")));
-    kernel.Append(fmt::format("void store_part_statistics(uint i, float largest, float total) {{ {} {} }}\n",
-                              kernel.Store(statistics, "2u * i", "largest"),
-                              kernel.Store(statistics, "2u * i + 1u", "total")));
+    kernel.Append("void store_part(uint i, float value) {{ {} }}\n", kernel.Store(sums, "i", "value"));
+    kernel.Append("void store_part_statistics(uint i, float largest, float total) {{ {} {} }}\n",
+                  kernel.Store(statistics, "2u * i", "largest"), kernel.Store(statistics, "2u * i + 1u", "total"));
   }
 
   Step WriteJoin() const {
@@ -201,13 +198,13 @@ class AttentionWriter {
         {{"RESULT_COUNT", results}, {"ALL_ROWS", rows}, {"ROW_COUNT", attention_.rows}, {"KEY_PARTS", shape_.parts}});
     const int sums = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_sums_);
     const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_statistics_);
-    kernel.Append(fmt::format("#define COLUMNS {}u\n", attention_.columns));
-    kernel.Append(fmt::format("float part_sum(uint i) {{ return {}; }}\n", kernel.Load(sums, "i")));
-    kernel.Append(fmt::format("float part_largest(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i")));
-    kernel.Append(fmt::format("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u")));
+    kernel.Append("#define COLUMNS {}u\n", attention_.columns);
+    kernel.Append("float part_sum(uint i) {{ return {}; }}\n", kernel.Load(sums, "i"));
+    kernel.Append("float part_largest(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i"));
+    kernel.Append("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u"));
     WriteStores(kernel);
     return kernel.Finish(StepName(body_) + " join", "attention/join.comp", {kJoinLanes, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(results, kJoinLanes)));
+                         CeilDivide(results, kJoinLanes));
   }
 
   // store() of a result, or of four neighbouring columns.
@@ -243,13 +240,13 @@ class AttentionWriter {
   // Of rows' largest logits and totals, those that others read.
   void WriteStatistics(KernelBuilder& kernel) const {
     const bool any = std::ranges::any_of(body_.roots, [&](const Instruction* root) { return IsStatistic(*root); });
-    kernel.Append(fmt::format("#define STATISTICS {}\n", any ? 1 : 0));
+    kernel.Append("#define STATISTICS {}\n", any ? 1 : 0);
     if (!any) return;
     // What every logit of -inf adds is NaN to the separate operations, but for those that subtract 0 then.
-    kernel.Append(fmt::format("float row_total(float largest, float total) {{ return {}; }}\n",
-                              attention_.guards.empty()
-                                  ? "largest == -inf_f32() ? nan_f32() : total"
-                                  : "largest == -inf_f32() ? 0.0f : largest == inf_f32() ? inf_f32() : total"));
+    kernel.Append("float row_total(float largest, float total) {{ return {}; }}\n",
+                  attention_.guards.empty()
+                      ? "largest == -inf_f32() ? nan_f32() : total"
+                      : "largest == -inf_f32() ? 0.0f : largest == inf_f32() ? inf_f32() : total");
     Function f(*this, kernel);
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];

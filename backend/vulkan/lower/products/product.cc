@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/products/product_parts.h"
@@ -80,7 +79,7 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   program.body = &reader.body();
   program.buffers = &buffers;
   program.rows = reader.results();
-  RowReduce reduce;
+  RowReduce& reduce = program.reduces.emplace_back();
   reduce.source = &reader.hero();
   reduce.types = reduce.result_types = {reader.sum_type};
   reduce.identity = {ZeroText(reader.sum_type)};
@@ -89,7 +88,6 @@ RowProgram SumProgram(const ProductReader& reader, BufferMap& buffers) {
   reduce.publish = [&reader](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
     reader.PublishSum(writer, place.row, results[0]);
   };
-  program.reduces.push_back(std::move(reduce));
   program.outputs = RowOutputsOf(reader.body(), buffers);
   return program;
 }
@@ -117,25 +115,25 @@ class QuadWriter : ProductParts {
     kernel.Append("#undef MULTIPLY_ADD\n");
     kernel.Append(QuadTypes(terms, term, reader_.sum_type));
     kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, FusesTerms(context_.facts)));
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
         reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
-        kernel.Data(static_cast<uint32_t>(work.columns))));
+        kernel.Data(work.columns));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
     // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
     // registers for terms read ahead: by RADV's code bytes spilled on RDNA 3, and single ones took 256 of them on GCN.
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define ROLLED {}\n#define BLOCK {}\n#define K_LOOP {}\n#define TERMS_AHEAD {}\n#define COMPACT_LANES {}\n",
         RollsStores() ? 1 : 0, block, context_.facts.is_any_device() ? "[[dont_unroll]]" : "",
-        shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0));
+        shape_.terms_ahead && IsFloating(reader_.sum_type) ? 1 : 0, shape_.compact_lanes ? 1 : 0);
     for (const bool lhs : {true, false}) {
       if (!WriteQuadLoad(kernel, lhs, terms)) return std::nullopt;
     }
     units.WriteUnitStore(kernel);
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
-                              GroupGrid(context_.facts, groups));
+    Step step =
+        kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share, FusesTerms(context_.facts));
     return step;
@@ -178,7 +176,7 @@ class QuadWriter : ProductParts {
       part.insert(part.end(), words.begin(), words.end());
       if (!bytes) break;  // the whole group
     }
-    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
+    for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
     f.Define(fmt::format("void {}, out Held part[HELD])",
                          lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column"));
     return true;
@@ -206,15 +204,14 @@ class GroupWriter : ProductParts {
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteHead(kernel, TilesOf(matrix.rows, matrix.columns), work.columns, work.k, share);
     kernel.Append(spirv::MatrixDefines(matrix, context_.facts));
-    kernel.Append(fmt::format("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
-                              matrix.invocations, shape_.raster, whole ? 0 : 1));
-    kernel.Append(fmt::format("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term)));
+    kernel.Append("#define X {}u\n#define RASTER {}\n#define EDGES {}\n#define COLUMNS UNIT_COUNT\n",
+                  matrix.invocations, shape_.raster, whole ? 0 : 1);
+    kernel.Append("#define TERM_ELEMENT TYPE_{}\n", StorageTag(matrix.term));
     for (const bool lhs : {true, false}) WriteOperand(kernel, lhs);
     const bool by_layout = WriteResult(kernel);
     if (!by_layout) WriteColumnStore(kernel, "store");
-    kernel.Append(fmt::format("#define STORES {}\n", by_layout ? 0 : 1));
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tensors.comp", {matrix.invocations, 1, 1},
-                              GroupGrid(context_.facts, groups));
+    kernel.Append("#define STORES {}\n", by_layout ? 0 : 1);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tensors.comp", {matrix.invocations, 1, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, 0, share, /*fused=*/false);
     return step;
@@ -235,13 +232,12 @@ class GroupWriter : ProductParts {
     const MatrixInMemory at = *reader_.InMemory(lhs);
     const int k = kernel.AddBuffer(term, Access::kRead, buffers_.SliceOf(*at.operand, 0));
     const int64_t along = 16 / StorageBytes(term);
-    const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
     // That rows begin with whole sixteen bytes compilers cannot know.
     kernel.Append(
-        fmt::format("#define {0}(i) {1}\n#define {0}_ALONG_K {2}\n#define {0}_STRIDE ({3} & ~{4}u)\n"
-                    "#define {0}_FIRST(batch) ({5} + (batch) * {6})\n",
-                    lhs ? "LHS" : "RHS", SixteenBytes(kernel, k), at.k == 1 ? 1 : 0, param(at.k == 1 ? at.free : at.k),
-                    along - 1, param(at.first / along), param(at.batch / along)));
+        "#define {0}(i) {1}\n#define {0}_ALONG_K {2}\n#define {0}_STRIDE ({3} & ~{4}u)\n"
+        "#define {0}_FIRST(batch) ({5} + (batch) * {6})\n",
+        lhs ? "LHS" : "RHS", SixteenBytes(kernel, k), at.k == 1 ? 1 : 0, kernel.Param(at.k == 1 ? at.free : at.k),
+        along - 1, kernel.Param(at.first / along), kernel.Param(at.batch / along));
   }
 
   // The one root that leaves by a layout, or the shares; false: none can.
@@ -256,18 +252,14 @@ class GroupWriter : ProductParts {
     const bool fits = (shared || roots.size() == 1) && (type == sum || converts) && slice.offset_bytes % 16 == 0 &&
                       (parts == 1 || of_batch % 16 == 0) && of_batch * parts < kMostBytes;
     const bool finishes = fits && !shared && (roots[0] != &reader_.hero() || type != sum);
-    kernel.Append(fmt::format("#define FINISHES {}\n#define RESULT_TYPE {}\n", finishes ? 1 : 0,
-                              !fits      ? 0
-                              : converts ? 2
-                                         : 1));
+    kernel.Append("#define FINISHES {}\n#define RESULT_TYPE {}\n", finishes ? 1 : 0, !fits ? 0 : converts ? 2 : 1);
     if (!fits) return false;
     const int k = kernel.AddBuffer(type, Access::kWrite, slice);
-    const auto param = [&](int64_t value) { return kernel.Param(static_cast<uint32_t>(value)); };
     kernel.Append(
-        fmt::format("#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
-                    "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
-                    SixteenBytes(kernel, k), param(reader_.work.batches), param(of_batch / 16), StorageTag(type),
-                    16 / StorageBytes(type), kernel.Store(k, "i", "value")));
+        "#define RESULT(i) {}\n#define RESULT_FIRST(batch, share) (((share) * {} + (batch)) * {})\n"
+        "#define RESULT_ELEMENT TYPE_{}\n#define RESULT_ALONG {}u\n#define PUT_RESULT(i, value) {}\n",
+        SixteenBytes(kernel, k), kernel.Param(reader_.work.batches), kernel.Param(of_batch / 16), StorageTag(type),
+        16 / StorageBytes(type), kernel.Store(k, "i", "value"));
     if (finishes) WriteFinish(kernel);
     return true;
   }
@@ -307,11 +299,11 @@ class ProductWriter : ProductParts {
     const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteHead(kernel, TilesOfLanes(), reader_.work.columns, reader_.work.k, share);
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define ROLLED {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
-        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, RollsStores() ? 1 : 0));
+        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, RollsStores() ? 1 : 0);
     for (const bool lhs : {true, false}) {
       Hook f = Begin(kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
       f.Return(lhs ? "Sum load_lhs(uint batch, uint row, uint k)" : "Sum load_rhs(uint batch, uint k, uint column)",
@@ -320,7 +312,7 @@ class ProductWriter : ProductParts {
     WriteColumnStore(kernel, "store");
     const uint32_t block = BlockSteps();
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
-                              {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
+                              {shape_.lanes, shape_.lanes_y, 1, block}, groups);
     StateOrder(&step, int64_t{shape_.k_step} * block, share, FusesTerms(context_.facts));
     return step;
   }
@@ -378,8 +370,8 @@ class ProductWriter : ProductParts {
       if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, per_load, 0);
       for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
     }
-    for (size_t j = 0; j < part.size(); ++j) f.writer.Line(fmt::format("part[{}] = {};", j, part[j]));
-    kernel.Append(fmt::format("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size()));
+    for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
+    kernel.Append("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size());
     f.Define(fmt::format("void {}, out uint part[{}])",
                          lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
                          part.size()));
@@ -392,18 +384,17 @@ class ProductWriter : ProductParts {
     KernelBuilder kernel(context_.facts);
     const int64_t groups = WriteHead(kernel, TilesOfLanes(), units.ColumnUnits(), work.k, share);
     kernel.Append(spirv::MatrixDefines(*shape_.matrix, context_.facts));
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
         "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define RHS_ROWS {}\n#define K_TAIL {}\n#define AHEAD {}\n"
         "#define TERMS_AHEAD {}\n#define RASTER {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
         AlongK(false) ? 1 : 0, shape_.rhs_rows ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
-        shape_.terms_ahead ? 1 : 0, shape_.raster, kernel.Data(static_cast<uint32_t>(work.columns))));
+        shape_.terms_ahead ? 1 : 0, shape_.raster, kernel.Data(work.columns));
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
-                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
-                              GroupGrid(context_.facts, groups));
+                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1}, groups);
     step.kernel.small_subgroups = true;
     StateOrder(&step, 0, share, /*fused=*/false);
     return step;

@@ -92,33 +92,32 @@ class ChainTerms {
       of_keys.push_back(AlongDepth(product, false) ? 1 : 0);
     }
     for (const ChainSum& sum : chain_.sums) units.push_back(UnitsOf(sum.columns));
-    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define CHUNK {}u\n#define PRODUCTS {}\n#define SUMS {}\n",
-                              shape_.lanes, shape_.lanes_y, shape_.chunk, chain_.products.size(), chain_.sums.size()));
-    kernel.Append(fmt::format("#define DEPTHS {}u\n", context_.facts.is_any_device() ? 1 : 4));
-    kernel.Append(fmt::format("#define DEPTH(which) {}\n#define REDUCES {}\n", choice(depths),
-                              chain_.sums[0].is_product()     ? 0
-                              : chain_.sums[0].over_batches() ? 2
-                                                              : 1));
-    kernel.Append(fmt::format("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
-                              choice(of_rows), choice(of_keys)));
-    kernel.Append(
-        fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("vec4", FusesTerms(context_.facts))));
+    kernel.Append("#define X {}u\n#define Y {}u\n#define CHUNK {}u\n#define PRODUCTS {}\n#define SUMS {}\n",
+                  shape_.lanes, shape_.lanes_y, shape_.chunk, chain_.products.size(), chain_.sums.size());
+    kernel.Append("#define DEPTHS {}u\n", context_.facts.is_any_device() ? 1 : 4);
+    kernel.Append("#define DEPTH(which) {}\n#define REDUCES {}\n", choice(depths),
+                  chain_.sums[0].is_product()     ? 0
+                  : chain_.sums[0].over_batches() ? 2
+                                                  : 1);
+    kernel.Append("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
+                  choice(of_rows), choice(of_keys));
+    kernel.Append("#define MULTIPLY_ADD(sum, a, b) {}\n", FloatMultiplyAdd("vec4", FusesTerms(context_.facts)));
     if (!chain_.sums[0].is_product()) return;
-    kernel.Append(fmt::format("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n",
-                              shape_.column_units, choice(units), shape_.value_keys));
+    kernel.Append("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n", shape_.column_units,
+                  choice(units), shape_.value_keys);
   }
 
   void WriteMatrixDefines(KernelBuilder& kernel) const {
     kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
         "#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
         shape_.lanes_y, shape_.lanes, chain_.products.size(), chain_.sums.size(), chain_.sums[0].is_product() ? 0 : 1,
-        ElementTypeName(shape_.matrix->term)));
+        ElementTypeName(shape_.matrix->term));
     for (size_t p = 0; p < chain_.products.size(); ++p)
-      kernel.Append(fmt::format("#define DEPTH_{} {}u\n", p, chain_.products[p].depth));
+      kernel.Append("#define DEPTH_{} {}u\n", p, chain_.products[p].depth);
     for (size_t s = 0; s < chain_.sums.size(); ++s)
-      kernel.Append(fmt::format("#define COLUMNS_{} {}u\n", s, chain_.sums[s].columns));
+      kernel.Append("#define COLUMNS_{} {}u\n", s, chain_.sums[s].columns);
   }
 
   void WriteMatrixTerms(KernelBuilder& kernel) const {
@@ -209,7 +208,7 @@ class ChainWriter : ChainTerms {
     chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
     const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
     Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
-                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
+                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, groups);
     step.kernel.small_subgroups = true;
     int64_t a_score = 0;
     for (const ChainProduct& product : chain_.products) a_score += product.depth;
@@ -279,7 +278,7 @@ class ChainWriter : ChainTerms {
   // the one whether what hidden weights are multiplied by is zero.
   void WriteMask(KernelBuilder& kernel) const {
     const bool causal = HidesBlocks(chain_);
-    kernel.Append(fmt::format("#define CAUSAL {}\n", causal ? 1 : 0));
+    kernel.Append("#define CAUSAL {}\n", causal ? 1 : 0);
     if (!causal) return;
     const ChainMask& mask = *chain_.sums[0].mask;
     Function f(*this, kernel, 1, 1);
@@ -290,12 +289,10 @@ class ChainWriter : ChainTerms {
     for (const ChainSum& sum : chain_.sums) {
       if (sum.mask->factor != nullptr) factors.push_back(WriteFactor(kernel, sum, &of_rows, &of_keys));
     }
-    kernel.Append(
-        fmt::format("#define LATER_KEYS {}\n#define FACTORS {}\n#define FACTOR_ROWS {}u\n#define FACTOR_KEYS {}u\n",
-                    mask.later_keys ? 1 : 0, factors.empty() ? 0 : 1, of_rows ? 4 : 1, of_keys ? 4 : 1));
+    kernel.Append("#define LATER_KEYS {}\n#define FACTORS {}\n#define FACTOR_ROWS {}u\n#define FACTOR_KEYS {}u\n",
+                  mask.later_keys ? 1 : 0, factors.empty() ? 0 : 1, of_rows ? 4 : 1, of_keys ? 4 : 1);
     if (factors.empty()) return;
-    kernel.Append(fmt::format("bool vanishes(uint batch, uint row, uint key) {{\n  return {};\n}}\n",
-                              fmt::join(factors, " && ")));
+    kernel.Append("bool vanishes(uint batch, uint row, uint key) {{\n  return {};\n}}\n", fmt::join(factors, " && "));
   }
 
   // The test whether the factor of a sum's hidden weights is zero.
@@ -383,7 +380,7 @@ class ChainWriter : ChainTerms {
   void WriteReduction(KernelBuilder& kernel) const {
     const ChainSum& sum = chain_.sums[0];
     const Reducer reducer = ReadReducer(*sum.hero->called(0));
-    kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
+    kernel.Append("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine"));
     if (sum.over_batches()) return WriteStore(kernel, 0);
     Function f(*this, kernel, 1, 1);
     const IndexExpression result = ResultIndex(chain_, sum, f.space, f.place);

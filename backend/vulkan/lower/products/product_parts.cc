@@ -16,8 +16,8 @@ std::vector<IndexExpression> ProductParts::Columns(Hook& f) const {
       continue;
     }
     const std::string name = fmt::format("column_{}", j);
-    f.writer.Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
-                              f.writer.kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
+    f.writer.Line("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
+                  f.writer.kernel().Param(reader_.work.columns));
     columns.push_back(f.space.Variable(f.writer.NewVariable(name, reader_.work.columns)));
   }
   return columns;
@@ -35,7 +35,7 @@ int64_t ProductParts::WriteHead(KernelBuilder& kernel, const Tiles& tiles, int64
                  {"SHARES", shape_.splits},
                  {"SHARE_STEPS", share}});
   kernel.Append(ProductTypes(reader_, FusesTerms(context_.facts)));
-  kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
+  kernel.Append("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0);
   return groups;
 }
 
@@ -46,9 +46,9 @@ void ProductParts::StoreSums(Hook& f, const std::vector<IndexExpression>& column
   for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, {batch, row, {}, column}));
   KernelBuilder& kernel = f.writer.kernel();
   const auto exists = [&](size_t j) {
-    return WholeColumns() ? ""
-                          : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j,
-                                        kernel.Param(static_cast<uint32_t>(reader_.work.columns)));
+    return WholeColumns()
+               ? ""
+               : fmt::format("column * {}u + {}u < {}", shape_.tile_columns, j, kernel.Param(reader_.work.columns));
   };
   auto store = [&](int k, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
     f.writer.StoreAt(k, places, values, WholeColumns(), exists);
@@ -106,7 +106,7 @@ void ProductParts::WriteUnitStore(KernelBuilder& kernel) const {
   Code body;
   if (RollsColumns()) {
     WriteColumnStore(kernel, "store_column");
-    const std::string columns = kernel.Data(static_cast<uint32_t>(reader_.work.columns));
+    const std::string columns = kernel.Data(reader_.work.columns);
     body = fmt::format(
         "  [[dont_unroll]] for (uint j = 0u; j < {0}u; ++j) {{\n    if (column * {0}u + j < {1}) store_column("
         "batch, row, column * {0}u + j, share, sums[0]);\n",

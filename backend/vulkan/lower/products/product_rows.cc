@@ -68,11 +68,11 @@ class ProductOfRows {
     const uint32_t wide = shape_.wide(column_quads()), groups = shape_.invocations() / wide;
     kernel.Append(QuadSums(ElementType::kF32, FusesTerms(context_.facts)));
     kernel.Append("#define Quad vec4\n");
-    kernel.Append(fmt::format(
+    kernel.Append(
         "#define ROWS {}u\n#define INVOCATIONS {}u\n#define TERM_QUADS {}\n#define COLUMN_QUADS {}u\n#define ROWS_OWN "
         "{}u\n#define WIDE {}u\n#define STRIP {}u\n#define RHS_ALONG_K {}\n",
-        shape_.rows, shape_.invocations(), kernel.Data(static_cast<uint32_t>(work().k / 4)), column_quads(),
-        CeilDivide(shape_.rows, groups), wide, shape_.strip, RhsAlongK() ? 1 : 0));
+        shape_.rows, shape_.invocations(), kernel.Data(work().k / 4), column_quads(), CeilDivide(shape_.rows, groups),
+        wide, shape_.strip, RhsAlongK() ? 1 : 0);
     WriteBatches(kernel);
     WriteLoad(kernel, buffers, true);
     WriteLoad(kernel, buffers, false);
@@ -88,10 +88,8 @@ class ProductOfRows {
   void WriteBatches(KernelBuilder& kernel) const {
     if (work().batches == 1) return kernel.Append("#define BATCHED 0\n#define BATCH_ROWS UNIT_COUNT\n");
     const int64_t row_groups = CeilDivide(work().rows, shape_.rows);
-    kernel.Append(
-        fmt::format("#define BATCHED 1\n#define BATCH_ROWS {}\n#define ROW_GROUPS {}\n#define BATCH_OF(group) {}\n",
-                    kernel.Data(static_cast<uint32_t>(work().rows)), kernel.Data(static_cast<uint32_t>(row_groups)),
-                    kernel.Divide("(group)", row_groups)));
+    kernel.Append("#define BATCHED 1\n#define BATCH_ROWS {}\n#define ROW_GROUPS {}\n#define BATCH_OF(group) {}\n",
+                  kernel.Data(work().rows), kernel.Data(row_groups), kernel.Divide("(group)", row_groups));
   }
 
   // Four neighbours along k, or four columns.
@@ -109,7 +107,7 @@ class ProductOfRows {
       (along_k ? at.k : at.column) = f.Nth(along_k ? 2 : 3, 4, j);
       values.push_back(reader_->Value(f.writer, lhs, at));
     }
-    f.writer.Line(fmt::format("return vec4({});", fmt::join(values, ", ")));
+    f.writer.Line("return vec4({});", fmt::join(values, ", "));
     f.Define(fmt::format("vec4 {}", lhs ? "load_lhs(uint row, uint k)" : "load_rhs(uint k, uint column)"));
   }
 

@@ -12,7 +12,7 @@ IndexExpression PlaceInUnit(ValueWriter& writer, int variable, int64_t count, in
   IndexSpace& space = writer.space();
   if (count % 4 == 0) return space.Add(space.Scale(space.Variable(variable), 4), {{}, j});
   const std::string name = fmt::format("place_{}", j);
-  writer.Line(fmt::format("uint {} = min(4u * unit + {}u, {}u);", name, j, count - 1));
+  writer.Line("uint {} = min(4u * unit + {}u, {}u);", name, j, count - 1);
   *exists = fmt::format("4u * unit + {}u < {}u", j, count);
   return space.Variable(writer.NewVariable(name, count));
 }
@@ -38,7 +38,7 @@ void DefineWords(Hook& hook, const std::string& head, const Instruction& operand
     const std::string high = hook.writer.Value(operand, neighbour(j + 1));
     words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(term), low, high));
   }
-  for (size_t j = 0; j < words.size(); ++j) hook.writer.Line(fmt::format("words[{}] = {};", j, words[j]));
+  for (size_t j = 0; j < words.size(); ++j) hook.writer.Line("words[{}] = {};", j, words[j]);
   hook.Define(fmt::format("void {}, out uint words[{}])", head, words.size()));
 }
 

@@ -49,7 +49,7 @@ class RowProgramReader {
 
   void AddReduce(const Instruction& reduce) {
     const int count = reduce.operand_count() / 2;
-    RowReduce row(reduce);
+    RowReduce& row = program_.reduces.emplace_back(reduce);
     row.pass = body_.PhaseOf(reduce);
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
       std::vector<std::string> values;
@@ -64,7 +64,6 @@ class RowProgramReader {
         writer.Override(reduce, IndexAt(writer, *leaves[i], place, false), results[i], static_cast<int>(i));
       }
     };
-    program_.reduces.push_back(std::move(row));
   }
 
   // Values of a row that elements read through this instruction, and scalars: they are computed before the elements.
@@ -80,7 +79,7 @@ class RowProgramReader {
                          value.shape().ElementCount() == rows_.rows &&
                          rows_.ReadsOwnRow(user, RowSpace::Place::kElement, 0, RowSpace::Place::kRow);
     if (!(scalar || own_row) || rows_.row_size == 1) return;
-    RowValue row;
+    RowValue& row = program_.values.emplace_back();
     row.level = body_.PhaseOf(value);
     row.type = value.shape().element_type();
     auto index = [this, &value, scalar](ValueWriter& writer, const RowPlace& place) {
@@ -92,14 +91,13 @@ class RowProgramReader {
     row.publish = [&value, index](ValueWriter& writer, const RowPlace& place, const std::string& name) {
       writer.Override(value, index(writer, place), name);
     };
-    program_.values.push_back(std::move(row));
   }
 
   void AddOutput(const ResultLeaf& result) {
-    RowOutput output;
+    RowOutput& output = program_.outputs.emplace_back();
     output.level = body_.PhaseOf(*result.root);
     output.type = result.shape->element_type();
-    output.slice = buffers_.SliceOf(*body_.instruction, static_cast<int>(program_.outputs.size()));
+    output.slice = buffers_.SliceOf(*body_.instruction, static_cast<int>(program_.outputs.size()) - 1);
     const bool reduce = IsReduceResult(*result.root);
     output.per_element = !reduce && rows_.PlaceOf(*result.shape) == RowSpace::Place::kElement;
     output.value = [this, result, per_element = output.per_element](ValueWriter& writer, const RowPlace& place) {
@@ -108,7 +106,6 @@ class RowProgramReader {
     output.linear = [this, &shape = *result.shape](ValueWriter& writer, const RowPlace& place) {
       return writer.space().Linearize(IndexAt(writer, shape, place, true), shape.dimensions());
     };
-    program_.outputs.push_back(std::move(output));
   }
 
   // Dimension 0 of every result counts rows, the slowest of theirs.

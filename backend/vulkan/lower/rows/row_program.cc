@@ -85,7 +85,7 @@ class JoinInPlace {
       total[leaf] = writer.Assignable(reduce_.types[leaf], total[leaf]);
     // Written out, so that all loads are under way before the first one is used.
     const std::string index = fmt::format("{}_share{}", name_, rows_.size());
-    writer.OpenBlock(fmt::format("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits));
+    writer.OpenBlock("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits);
     const int variable = writer.NewVariable(index, shares_.splits);
     writer.Line(JoinText(name_, total, shares_.Load(writer, reduce_, first_, row, writer.space().Variable(variable))));
     writer.CloseBlock();
@@ -330,7 +330,7 @@ class SplitLowering {
       publish(writer, place, results);
     };
     for (size_t leaf = 0; leaf < reduce.result_types.size(); ++leaf) {
-      RowOutput output;
+      RowOutput& output = stage->outputs.emplace_back();
       output.level = 1;
       output.type = reduce.result_types[leaf];
       output.slice = saved_.slices[i][leaf];
@@ -341,7 +341,6 @@ class SplitLowering {
         VXLA_CHECK(false, "a result that was not published");
         return std::string();
       };
-      stage->outputs.push_back(std::move(output));
     }
   }
 
@@ -357,15 +356,14 @@ class SplitLowering {
 std::vector<RowOutput> RowOutputsOf(const FusionDescription& body, BufferMap& buffers) {
   std::vector<RowOutput> outputs;
   for (const ResultLeaf& result : ResultLeaves(body)) {
-    RowOutput output;
+    RowOutput& output = outputs.emplace_back();
     output.level = 1;
     output.type = result.shape->element_type();
-    output.slice = buffers.SliceOf(*body.instruction, static_cast<int>(outputs.size()));
+    output.slice = buffers.SliceOf(*body.instruction, static_cast<int>(outputs.size()) - 1);
     output.value = [result](ValueWriter& writer, const RowPlace& place) {
       const MultiIndex index = writer.space().Delinearize(place.row, result.shape->dimensions());
       return writer.LeafValue(*result.root, result.element, index);
     };
-    outputs.push_back(std::move(output));
   }
   return outputs;
 }

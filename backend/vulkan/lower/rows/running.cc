@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "backend/vulkan/codegen/hook.h"
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/tuning/tuning.h"
 #include "core/ceil_divide.h"
@@ -87,12 +86,12 @@ class RunningTile {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(fmt::format("struct Acc {{{} }};\n", Members(reducer_.types)));
+    kernel.Append("struct Acc {{{} }};\n", Members(reducer_.types));
     kernel.Append(reducer_.combine("combine"));
     if (reducer_.take) kernel.Append(reducer_.take("take") + reducer_.order("order"));
     const std::string first = array_.running.reverse ? "b" : "a", second = array_.running.reverse ? "a" : "b";
-    kernel.Append(fmt::format("Acc running_join(Acc a, Acc b) {{\n  combine({}, {});\n  return {};\n}}\n",
-                              fmt::join(MembersOf(first), ", "), fmt::join(MembersOf(second), ", "), first));
+    kernel.Append("Acc running_join(Acc a, Acc b) {{\n  combine({}, {});\n  return {};\n}}\n",
+                  fmt::join(MembersOf(first), ", "), fmt::join(MembersOf(second), ", "), first);
     if (carries_wide_) {
       kernel.Append(
           "struct Carry { vec2 m0; };\n"
@@ -116,9 +115,9 @@ class RunningTile {
 
   // The places of a lane in a tile, in the order of the walk, with their groups' numbers bound.
   std::vector<Place> PlacesOf(KernelBuilder& kernel, Hook& f) {
-    const std::string last = kernel.Param(static_cast<uint32_t>(group_count() - 1));
+    const std::string last = kernel.Param(group_count() - 1);
     std::vector<Place> places;
-    f.writer.Line(fmt::format("uint first = (tile * LANES + lane) * {}u;", groups()));
+    f.writer.Line("uint first = (tile * LANES + lane) * {}u;", groups());
     for (int g = 0; g < groups(); ++g) {
       const std::string place = fmt::format("first + {}u", g);
       const std::string clamped = ragged() ? fmt::format("min({}, {})", place, last) : place;
@@ -153,8 +152,8 @@ class RunningTile {
         const std::string before = n >= step           ? places[n - step].acc
                                    : carries_through() ? fmt::format("carry[{}]", place.column)
                                                        : acc;
-        f.writer.Line(fmt::format("Acc {} = {};", place.acc, before));
-        if (before != acc) f.writer.Line(fmt::format("take({}.m0, {}.m0);", place.acc, acc));
+        f.writer.Line("Acc {} = {};", place.acc, before);
+        if (before != acc) f.writer.Line("take({}.m0, {}.m0);", place.acc, acc);
         continue;
       }
       f.writer.Line(n < step ? fmt::format("Acc {} = {};", place.acc, acc)
@@ -193,7 +192,7 @@ class RunningTile {
       const MultiIndex index = array_.IndexIn(*result.shape, f.space, place.index);
       values.push_back(f.writer.LeafValue(*result.root, result.element, index));
     }
-    if (ragged()) f.writer.OpenBlock(fmt::format("if (first + {}u <= last_group)", places[0].group));
+    if (ragged()) f.writer.OpenBlock("if (first + {}u <= last_group)", places[0].group);
     f.writer.StoreGroup(k, f.space.Linearize(places[0].index, array_.sizes), values);
     if (ragged()) f.writer.CloseBlock();
   }
@@ -201,13 +200,13 @@ class RunningTile {
   // What the lanes' elements of a tile come to, and of several lanes what those up to each do.
   std::vector<Place> ScanTile(KernelBuilder& kernel, Hook& f) {
     if (ragged()) {
-      f.writer.Line(fmt::format("uint last_group = {};", kernel.Param(static_cast<uint32_t>(group_count() - 1))));
+      f.writer.Line("uint last_group = {};", kernel.Param(group_count() - 1));
     }
     std::vector<Place> places = PlacesOf(kernel, f);
     FoldPlaces(f, places);
     if (shares()) {
       f.writer.Line("uint slot = gl_LocalInvocationID.y * LANES + lane;");
-      f.writer.Line(fmt::format("Acc own = {};", places.back().acc));
+      f.writer.Line("Acc own = {};", places.back().acc);
       f.writer.Line("SCAN_LANES(own)");
     }
     return places;
@@ -218,13 +217,13 @@ class RunningTile {
     const std::vector<Place> places = ScanTile(kernel, f);
     const size_t last = places.size() - static_cast<size_t>(columns());
     if (shape_.one_pass) {
-      f.writer.Line(fmt::format("carry[0] = running_look_back(o, tile, lane, {}, carry[0]);", kTotal));
+      f.writer.Line("carry[0] = running_look_back(o, tile, lane, {}, carry[0]);", kTotal);
       // A total that was missing has been scanned in the same memory.
       f.writer.Line("barrier();\n  shared_totals[slot] = own;\n  barrier();");
     }
     if (!totals) {
       for (int c = 0; c < columns(); ++c) {
-        f.writer.Line(fmt::format("Carry before{0} = carry[{0}];", c));
+        f.writer.Line("Carry before{0} = carry[{0}];", c);
         if (shares()) {
           f.writer.Line("if (lane > 0u) before0 = running_advanced(before0, shared_totals[slot - 1u]);");
         }
@@ -234,11 +233,11 @@ class RunningTile {
     }
     for (int c = 0; c < columns(); ++c) {
       if (carries_through()) {
-        f.writer.Line(fmt::format("carry[{0}] = {1};\n  order(carry[{0}].m0);", c, places[last + c].acc));
+        f.writer.Line("carry[{0}] = {1};\n  order(carry[{0}].m0);", c, places[last + c].acc);
         continue;
       }
       const std::string total = shares() ? std::string(kTotal) : places[last + c].acc;
-      f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
+      f.writer.Line("carry[{0}] = running_advanced(carry[{0}], {1});", c, total);
     }
     f.Define("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS])");
   }
@@ -290,8 +289,7 @@ class RunningWriter : RunningTile {
       const std::string value = f.writer.Value(*hero_.operand(count() + i), {});
       values.push_back(reducer_.widens || carries_wide_ ? Widened(carry_types_[0], value) : value);
     }
-    for (int c = 0; c < columns(); ++c)
-      f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
+    for (int c = 0; c < columns(); ++c) f.writer.Line("carry[{}] = Carry({});", c, fmt::join(values, ", "));
     if (!totals && shape_.chunks > 1 && !shape_.one_pass) {
       const int before = f.writer.NewVariable("before", shape_.chunks - 1);
       f.writer.OpenBlock("for (uint before = 0u; before < chunk; ++before)");
@@ -301,7 +299,7 @@ class RunningWriter : RunningTile {
           const int k = kernel.AddBuffer(carry_types_[i], Access::kRead, totals_[i]);
           loaded.push_back(f.writer.Load(k, TotalAt(f, before, c)));
         }
-        f.writer.Line(fmt::format("carry[{0}] = running_sum(carry[{0}], Carry({1}));", c, fmt::join(loaded, ", ")));
+        f.writer.Line("carry[{0}] = running_sum(carry[{0}], Carry({1}));", c, fmt::join(loaded, ", "));
       }
       f.writer.CloseBlock();
     }
@@ -355,19 +353,18 @@ class RunningWriter : RunningTile {
       }
       values.push_back(pair ? fmt::format("vec2({})", fmt::join(parts, ", ")) : parts[0]);
     }
-    kernel.Append(
-        fmt::format("void put_{0}(uint at, {1} x) {{\n{2}}}\n{1} get_{0}(uint at) {{\n  return {1}({3});\n}}\n", name,
-                    type, put, fmt::join(values, ", ")));
+    kernel.Append("void put_{0}(uint at, {1} x) {{\n{2}}}\n{1} get_{0}(uint at) {{\n  return {1}({3});\n}}\n", name,
+                  type, put, fmt::join(values, ", "));
   }
 
   // What the look-back needs.
   void WriteLookBack(KernelBuilder& kernel) {
     const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, state_);
     const std::string element = fmt::format("ELEMENT({}, {}, {{}})", k, StorageTag(ElementType::kU32));
-    kernel.Append(fmt::format("#define BLOCK {}u\n#define POLLS {}u\n#define ACC_WORDS {}u\n#define CARRY_WORDS {}u\n",
-                              kBlock, context_.facts.look_back_polls, WordsOf(reducer_.types), WordsOf(carry_types_)));
-    kernel.Append(fmt::format("uint add_state(uint at, uint n) {{ return atomicAdd({}, n); }}\n",
-                              fmt::format(fmt::runtime(element), "at")));
+    kernel.Append("#define BLOCK {}u\n#define POLLS {}u\n#define ACC_WORDS {}u\n#define CARRY_WORDS {}u\n", kBlock,
+                  context_.facts.look_back_polls, WordsOf(reducer_.types), WordsOf(carry_types_));
+    kernel.Append("uint add_state(uint at, uint n) {{ return atomicAdd({}, n); }}\n",
+                  fmt::format(fmt::runtime(element), "at"));
     WriteExchange(kernel, element, "acc", "Acc", reducer_.types);
     WriteExchange(kernel, element, "carry", "Carry", carry_types_);
     kernel.Append(carries_wide_ ? "Carry first_carry(Acc x) { return Carry(vec2(x.m0, 0.0f)); }\n"
@@ -388,23 +385,20 @@ class RunningWriter : RunningTile {
                    {"CHUNK_UNITS", row_units},
                    {"CHUNK_TILES", shape_.chunk},
                    {"ROW_TILES", tiles()}});
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-    kernel.Append(fmt::format(
-        "#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",
-        shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0, shape_.one_pass ? 1 : 0));
-    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
-                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0, units % shape_.units != 0 ? 1 : 0));
-    kernel.Append(
-        fmt::format("#define UNIT_CHUNK(u) {}\n", shape_.chunks == 1 ? "0u" : kernel.Divide("(u)", row_units)));
+    kernel.Append("#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",
+                  shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0, shape_.one_pass ? 1 : 0);
+    kernel.Append("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
+                  HasSurplusGroups(context_.facts, groups) ? 1 : 0, units % shape_.units != 0 ? 1 : 0);
+    kernel.Append("#define UNIT_CHUNK(u) {}\n", shape_.chunks == 1 ? "0u" : kernel.Divide("(u)", row_units));
     WriteTypes(kernel);
-    if (shares()) kernel.Append(fmt::format("shared Acc shared_totals[{}];\n", shape_.lanes * shape_.units));
+    if (shares()) kernel.Append("shared Acc shared_totals[{}];\n", shape_.lanes * shape_.units);
     if (shape_.one_pass) WriteLookBack(kernel);
     WriteStart(kernel, totals);
     WriteTile(kernel, totals);
     WriteEnd(kernel, totals);
-    kernel.Append(fmt::format("#define UNITS_ALONG_X {}\n", shares() ? 0 : 1));
+    kernel.Append("#define UNITS_ALONG_X {}\n", shares() ? 0 : 1);
     Step step = kernel.Finish(StepName(body_) + (totals ? " totals" : ""), "reduce/running.comp",
-                              {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, grid);
+                              {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, groups);
     step.flop = array_.rows * array_.length;
     return step;
   }

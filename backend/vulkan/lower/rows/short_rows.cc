@@ -5,7 +5,6 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/elementwise/fused_loop.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 
@@ -81,7 +80,7 @@ class ShortRowWriter {
     if (Width() == 4 || Width() == 8) writer.Vectorize(loop_.group_variable(), static_cast<int>(Width()));
     for (int64_t g = 0; g < groups && groups > 1; ++g) {
       const std::string name = fmt::format("group{}", g);
-      writer.Line(fmt::format("uint {} = {} * {}u + {}u;", name, writer.Index(first_.back()), groups, g));
+      writer.Line("uint {} = {} * {}u + {}u;", name, writer.Index(first_.back()), groups, g);
       groups_.push_back(space.Variable(writer.NewVariable(name, units.back() * groups, Width())));
     }
   }
@@ -160,7 +159,7 @@ class ShortRowWriter {
     // Not a constant, so that equal texts below are equal in every move.
     const int first = writer.NewVariable("0u", tile_.moves), move = writer.NewVariable("move", tile_.moves);
     LoadFirst(PlacesAt(loop_.space().Variable(first)));
-    writer.OpenBlock(fmt::format("for (uint move = 0u; move < {}u; ++move)", tile_.moves));
+    writer.OpenBlock("for (uint move = 0u; move < {}u; ++move)", tile_.moves);
     const std::vector<RowPlace> places = PlacesAt(loop_.space().Variable(move));
     WriteTile(places);
     MoveOn(places);
@@ -216,8 +215,7 @@ class ShortRowWriter {
     for (size_t i : order) {
       const Kept& kept = kept_[i];
       const std::vector<std::string> seen = Seen({places[kept.row].row, {{}, kept.next}}, kept.row, kept.next);
-      for (size_t leaf = 0; leaf < seen.size(); ++leaf)
-        loop_.writer().Line(fmt::format("{} = {};", kept.names[leaf], seen[leaf]));
+      for (size_t leaf = 0; leaf < seen.size(); ++leaf) loop_.writer().Line("{} = {};", kept.names[leaf], seen[leaf]);
     }
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/rows/row_program.h"
 #include "backend/vulkan/lower/rows/running.h"
@@ -53,7 +52,7 @@ class WindowReader {
   const Instruction& init(int i) const { return *hero_->operand(count() + i); }
 
   void AddReduce(RowProgram* program) {
-    RowReduce reduce(*hero_);
+    RowReduce& reduce = program->reduces.emplace_back(*hero_);
     for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
     reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };
@@ -63,20 +62,18 @@ class WindowReader {
         writer.Override(*hero_, writer.space().Delinearize(place.row, results_), results[i], static_cast<int>(i));
       }
     };
-    program->reduces.push_back(std::move(reduce));
     for (int i = 0; i < count(); ++i) AddInit(init(i), program);
   }
 
   // Initial values that are not constants are read once, not at every tap.
   void AddInit(const Instruction& value, RowProgram* program) const {
     if (value.opcode() == Opcode::kConstant) return;
-    RowValue row;
+    RowValue& row = program->values.emplace_back();
     row.type = value.shape().element_type();
     row.value = [&value](ValueWriter& writer, const RowPlace&) { return writer.Value(value, {}); };
     row.publish = [&value](ValueWriter& writer, const RowPlace&, const std::string& name) {
       writer.Override(value, {}, name);
     };
-    program->values.push_back(std::move(row));
   }
 
   // The values under a tap; the initial values where it lies in the padding or in a hole of the base dilation.

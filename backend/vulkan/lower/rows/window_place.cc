@@ -21,8 +21,7 @@ IndexExpression ElementAt(ValueWriter& writer, const IndexExpression& position, 
   if (inside && dilate == 1) return position;
   // Below zero the unsigned position wraps, so one comparison checks both edges, and the limit is a place that exists.
   if (!inside) {
-    conditions->push_back(
-        fmt::format("{} < {}", writer.Index(position), writer.kernel().Param(static_cast<uint32_t>(spread))));
+    conditions->push_back(fmt::format("{} < {}", writer.Index(position), writer.kernel().Param(spread)));
   }
   if (spread == 1) return {};
   const IndexExpression place = writer.Clamped(position, spread);

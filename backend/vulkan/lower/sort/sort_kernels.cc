@@ -26,8 +26,9 @@ class SortWriter : SortText {
     if (work_.kept < work_.length) {
       const bool few = 2 * work_.kept <= shape_.tile();
       const SelectShape select = TunerOf(context_.facts).Select(context_.facts, work_.length, work_.kept, item_bytes);
-      const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
-                                                      shape_.tile(), work_.order.key_words, KeyBits());
+      const DigitSelectShape digits =
+          TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept, shape_.tile(), work_.order.key_words,
+                          work_.order.key_words * work_.order.word_bits());
       if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);
       if (few) return WriteSelection(buffers, select);
     }
@@ -39,7 +40,7 @@ class SortWriter : SortText {
   std::vector<Step> WriteSorted(BufferMap& buffers, const Items& items) const {
     if (items.length <= shape_.tile()) return {TileStep(items, results(), work_.kept)};
     const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, items.length, ItemBytes(),
-                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
+                                       work_.order.key_words, work_.order.word_bits());
     return radix.chunk > 0 ? WriteRadix(buffers, radix, items) : WriteMerges(buffers, items);
   }
 
@@ -145,11 +146,11 @@ class SortWriter : SortText {
     for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
     swap("Key", "key", "");
     const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
-    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
+    kernel.Append("#define LAST_KEY Key({})\n", fmt::join(ones, ", "));
     WriteEach(kernel, shape_.run);
-    kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
-    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
-                              context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0));
+    kernel.Append("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd);
+    kernel.Append("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
+                  context_.facts.costs.accesses_by_lane || shape_.lanes == 1 ? 1 : 0);
   }
 
   // Sorts tiles; of each the first `kept` go on, side by side.
@@ -158,29 +159,29 @@ class SortWriter : SortText {
     const int64_t tiles = WriteHead(kernel, from.length, shape_.tile());
     const uint32_t rows = shape_.rows_per_group;
     kernel.Append(
-        fmt::format("#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
-                    "ROWS {}u\n#define RUN {}u\n"
-                    "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
-                    "#define BY_UNITS(g) {}\n",
-                    AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
-                    std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
+        "#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
+        "ROWS {}u\n#define RUN {}u\n"
+        "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
+        "#define BY_UNITS(g) {}\n",
+        AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
+        std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles));
     WriteItems(kernel, from, to);
     WriteShared(kernel, 2 * shape_.tile() * rows);
     if (shape_.in_registers) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(work_.rows * tiles, rows)));
+                         CeilDivide(work_.rows * tiles, rows));
   }
 
   Step MergeStep(int64_t width, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
     const int64_t units = WriteHead(kernel, from.length, shape_.unit);
     kernel.Params({{"SORTED_RUN", width}});
-    kernel.Append(fmt::format("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
-                              AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units)));
+    kernel.Append("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
+                  AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units));
     WriteItems(kernel, from, to);
     constexpr uint32_t kGroup = 64;
     return kernel.Finish(work_.name + " merge", "sort/merge.comp", {kGroup, 1, 1},
-                         GroupGrid(context_.facts, CeilDivide(work_.rows * units, kGroup)));
+                         CeilDivide(work_.rows * units, kGroup));
   }
 
   // sort/radix_tiles.comp, or what software drivers take.
@@ -192,19 +193,17 @@ class SortWriter : SortText {
     const int64_t units = scans ? work_.rows * radix.radix() / radix.scan_digits() : PartsOf(pass);
     WriteRadixHead(kernel, pass, units, "BY_TILES");
     const uint32_t lanes = scans ? 256 : radix.lanes;
-    kernel.Append(fmt::format("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk));
+    kernel.Append("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk);
     if (scans) {
-      kernel.Append(
-          fmt::format("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits()));
+      kernel.Append("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits());
     }
     if (pass.phase != 0) WriteCounters(kernel, pass.totals, "total");
     if (pass.phase == 2) {
-      kernel.Append(
-          fmt::format("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits, context_.facts.subgroup_size));
+      kernel.Append("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits, context_.facts.subgroup_size);
       WriteShared(kernel, radix.part());
       WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
     }
-    return kernel.Finish(NameOf(pass), "sort/radix_tiles.comp", {lanes, 1, 1}, GroupGrid(context_.facts, units));
+    return kernel.Finish(NameOf(pass), "sort/radix_tiles.comp", {lanes, 1, 1}, units);
   }
 
   // Phase `phase` of sort/radix_select.comp, when `known` digits have been counted.
@@ -227,14 +226,14 @@ class SortWriter : SortText {
     const uint32_t high = work_.order.key_high >= 32 ? ~0u : (1u << work_.order.key_high) - 1,
                    mask = high & ~((1u << work_.order.key_low) - 1);
     kernel.Append(
-        fmt::format("#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
-                    "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
-                    phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
-                    kernel.Divide("(g)", CeilDivide(from.length, shape.chunk))));
+        "#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
+        "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
+        phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
+        kernel.Divide("(g)", CeilDivide(from.length, shape.chunk)));
     kernel.Append(
-        fmt::format("#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
-                    "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
-                    mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0)));
+        "#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
+        "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << FOUND_LOW\n",
+        mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0));
     if (phase != 2) WriteCounters(kernel, state.counts, "count");
     WriteCounters(kernel, state.states, "state");
     if (phase != 0) WriteCounters(kernel, state.parts, "part");
@@ -245,19 +244,19 @@ class SortWriter : SortText {
       loads.push_back(fmt::format("load_state(i + {}u)", word));
       stores += fmt::format(" store_state(i + {}u, key{});", word, WordSuffix(word));
     }
-    kernel.Append(fmt::format("Key load_key(uint i) {{ return Key({}); }}\nvoid store_key(uint i, Key key) {{{} }}\n",
-                              fmt::join(loads, ", "), stores));
+    kernel.Append("Key load_key(uint i) {{ return Key({}); }}\nvoid store_key(uint i, Key key) {{{} }}\n",
+                  fmt::join(loads, ", "), stores);
     WritePlace(kernel);
     WriteRead(kernel, from);
     if (phase == 2) {
       WriteEmit(kernel, to);
-      kernel.Append(fmt::format("#define EACH {}u\n", shape.each));
+      kernel.Append("#define EACH {}u\n", shape.each);
     } else {
       WriteReadGroup(kernel, from);
     }
     constexpr const char* kPhases[] = {"digit", "count", "gather"};
     return kernel.Finish(work_.name + " " + kPhases[phase], "sort/radix_select.comp", {shape.lanes, 1, 1},
-                         GroupGrid(context_.facts, work_.rows * chunks));
+                         work_.rows * chunks);
   }
   SortShape shape_;
 };
@@ -270,12 +269,12 @@ std::vector<Step> LowerSortWork(const LowerContext& context, const SortWork& wor
 
 Status CheckSortWork(const LowerContext& context, const Instruction& instruction, const SortWork& work) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
-  const SortText text(context, work);
-  if (const size_t count = 1 + text.MostBindings(); count > context.facts.max_storage_buffers) {
+  const SortFields moved(context, work);
+  if (const size_t count = 1 + moved.MostBindings(); count > context.facts.max_storage_buffers) {
     return Unsupported("{} needs {} storage buffers, more than this device's {}", instruction.name(), count,
                        context.facts.max_storage_buffers);
   }
-  if (const int64_t bytes = text.MostScratchBytes();
+  if (const int64_t bytes = std::ranges::max(moved.fields_, {}, &SortField::bytes).bytes() * work.rows * work.length;
       static_cast<uint64_t>(bytes) > context.facts.max_storage_range_bytes) {
     return Unsupported(
         "{} needs {} bytes of scratch memory in one piece, more than this device's storage-buffer range of {} "

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/vulkan/codegen/statements/carriers.h"
 #include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -17,6 +16,7 @@ struct SortOrder {
   int key_words = 0;
   // The bits of all words that tell keys apart lie in [key_low, key_high) of a word; whole words if there are several.
   int key_low = 0, key_high = 32;
+  int word_bits() const { return key_high - key_low; }
   // GLSL: the type Key, Key make_key(T0 p0, T1 p1, ...) of the operands' carrier values, and bool before(Key, Key).
   std::string text;
 };

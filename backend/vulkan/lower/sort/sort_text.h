@@ -39,57 +39,46 @@ struct RadixPass {
   SortItems from, to;
 };
 
-class SortText {
- public:
-  SortText(const LowerContext& context, const SortWork& work) : context_(context), work_(work) { ChooseFields(); }
+// What is moved: either all operands with the keys, or what comparisons need and the position, and the operands follow
+// at the end, read in the order of the result: that costs as much as one more pass, for each operand.
+struct SortFields {
+  SortFields(const LowerContext& context, const SortWork& work);
 
   // Bindings of the step that has most of them.
   size_t MostBindings() const {
     const size_t tensors = work_.operands.size() + work_.results.size() + (work_.positions ? 1 : 0);
     return tensors + fields_.size() + 3;  // counts of digits, totals or states, and parts
   }
-  int64_t MostScratchBytes() const {
-    int64_t bytes = 0;
-    for (const SortField& field : fields_) bytes = std::max<int64_t>(bytes, field.bytes());
-    return bytes * work_.rows * work_.length;
-  }
-
   int64_t ItemBytes() const {
     int64_t bytes = 0;
     for (const SortField& field : fields_) bytes += field.bytes();
     return bytes;
   }
-
-  using Items = SortItems;
-  Items operands() const { return {{}, work_.length}; }
-  Items results() const { return {{}, work_.kept}; }
-  Items MakeScratch(BufferMap& buffers, int64_t length) const {
-    Items items{{}, length};
+  SortItems operands() const { return {{}, work_.length}; }
+  SortItems results() const { return {{}, work_.kept}; }
+  SortItems MakeScratch(BufferMap& buffers, int64_t length) const {
+    SortItems items{{}, length};
     for (const SortField& field : fields_) {
       items.slices.push_back(buffers.Scratch(work_.rows * length * field.bytes()));
     }
     return items;
   }
-
-  int KeyBits() const { return work_.order.key_words * (work_.order.key_high - work_.order.key_low); }
-
   bool AnyOrder() const { return work_.order.key_words == 0; }
 
-  // Either all operands are moved with the keys, or what comparisons need and the position, and the operands follow at
-  // the end, read in the order of the result: that costs as much as one more pass, for each operand.
-  void ChooseFields();
-  void AddOperandField(int k);
+  const LowerContext& context_;
+  const SortWork& work_;
+  std::vector<SortField> fields_;
+  std::vector<int> carried_;  // operands that are fields
+  bool carries_all_ = false, carries_key_ = false;
 
-  bool IsCarried(int k) const { return std::ranges::find(carried_, k) != carried_.end(); }
+ private:
+  void AddOperand(int k);
+};
 
-  // LOAD and STORE of an operand as it is moved.
-  std::string LoadMoved(const KernelBuilder& kernel, int buffer, const std::string& index) const {
-    return fmt::format("LOAD({}, {}, {})", buffer, StorageTag(kernel.buffer_type(buffer)), index);
-  }
-  std::string StoreMoved(const KernelBuilder& kernel, int buffer, const std::string& index,
-                         const std::string& value) const {
-    return fmt::format("STORE({}, {}, {}, {});", buffer, StorageTag(kernel.buffer_type(buffer)), index, value);
-  }
+class SortText : public SortFields {
+ public:
+  using Items = SortItems;
+  using SortFields::SortFields;
 
   // Item, Key, before() and key_of().
   void WriteTypes(KernelBuilder& kernel) const;
@@ -103,9 +92,6 @@ class SortText {
   // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
   // side by side.
   void WriteReadGroup(KernelBuilder& kernel, const Items& from) const;
-
-  // Statements that read a member of the items of a group.
-  std::string ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) const;
 
   // get_item and put_item of shared memory.
   void WriteShared(KernelBuilder& kernel, int64_t items) const;
@@ -130,16 +116,16 @@ class SortText {
   void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
     const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
     kernel.Append(
-        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
-                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
-                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
+        "uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
+        "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
+        name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32));
   }
 
   // EACH(F) of `count` numbers.
   void WriteEach(KernelBuilder& kernel, uint32_t count) const {
     std::string each;
     for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
-    kernel.Append(fmt::format("#define EACH(F){}\n", each));
+    kernel.Append("#define EACH(F){}\n", each);
   }
 
   // The parts of `unit` elements of a row.
@@ -159,12 +145,6 @@ class SortText {
 
   // Of a Key, word i.
   std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
-
-  const LowerContext& context_;
-  const SortWork& work_;
-  std::vector<SortField> fields_;
-  std::vector<int> carried_;  // operands that are fields
-  bool carries_all_ = false, carries_key_ = false;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

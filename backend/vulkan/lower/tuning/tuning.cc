@@ -185,10 +185,4 @@ std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work
   return std::nullopt;
 }
 
-std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
-  const int64_t most = facts.max_group_count[0];
-  const int64_t rows = CeilDivide(count, most);
-  return {static_cast<uint32_t>(CeilDivide(count, std::max<int64_t>(rows, 1))), static_cast<uint32_t>(rows), 1};
-}
-
 }  // namespace VXLA_NAMESPACE::vulkan

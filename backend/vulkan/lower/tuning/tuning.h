@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -100,10 +99,6 @@ struct TurnWork {
 };
 // None: the loop is better off without.
 std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work);
-
-// `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus
-// groups have to return at once.
-std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count);
 
 // How a row program (reduce/rows.comp) is spread: `lanes` invocations share a row, a workgroup takes `rows_per_group`
 // units of rows. `width` neighbours are taken at a time: elements of a row, or whole rows (along_rows: a unit is

@@ -117,13 +117,13 @@ class ChunkWriter : protected LoopWriter {
       Declare("uint", name, kernel_.Loaded(k, fmt::format("{}u", word)));
     };
     declare("part", Chunks::kPart);
-    Line(fmt::format("if ({}) return;", Is(Part::kEnded)));
+    Line("if ({}) return;", Is(Part::kEnded));
     declare("copy", Chunks::kCopy);
     declare("trips", Chunks::kTrips);
     Line("uint trip = 0u;");
   }
   void OpenWord(const std::string& goes_on) {
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint word = 0u; {}trip < trips; ++word)", goes_on));
+    OpenBlock("[[dont_unroll]] for (uint word = 0u; {}trip < trips; ++word)", goes_on);
   }
   void OpenTrip() { OpenBlock("[[dont_unroll]] for (uint bit = 1u; bit != 0u && trip < trips; bit <<= 1, ++trip)"); }
 };
@@ -139,7 +139,7 @@ class TripsWriter : ChunkWriter {
     Elements(chunks);
     SaveOrRestore(chunks);
     OpenWord("");
-    for (int note = 0; note < program_.notes; ++note) Line(fmt::format("uint {} = 0u;", NameOfNote(note)));
+    for (int note = 0; note < program_.notes; ++note) Line("uint {} = 0u;", NameOfNote(note));
     OpenTrip();
     WriteBlock(program_.root.condition());
     WriteBlock(program_.root.body());
@@ -175,14 +175,13 @@ class TripsWriter : ChunkWriter {
                 saved = kernel_.AddBuffer(at.type, Access::kReadWrite, copy);
       const int64_t own = at.count / program_.share.groups;
       const std::string base = OwnBase(at.count, program_.share.groups);
-      OpenBlock(fmt::format("for (uint i = {0}lane; i < {0}{1}u; i += {2}u)", base, own, program_.lanes));
-      OpenBlock(fmt::format("if ({})", Is(Part::kLastTrips)));
+      OpenBlock("for (uint i = {0}lane; i < {0}{1}u; i += {2}u)", base, own, program_.lanes);
+      OpenBlock("if ({})", Is(Part::kLastTrips));
       Move(at.type, saved, there);
       CloseBlock();
       OpenBlock("else");
       Move(at.type, there, saved);
-      CloseBlock();
-      CloseBlock();
+      CloseBlock(2);
     }
     if (any) Barrier();
   }
@@ -206,16 +205,14 @@ class TripsWriter : ChunkWriter {
     std::string tells;
     if (const uint32_t lanes = phases_.SubgroupThatShuffles(); lanes > 1) {
       kernel_.NoteShuffles();
-      Line(fmt::format("[[unroll]] for (uint m = 1u; m < {0}u; m *= 2u) {1} |= subgroupShuffleXor({1}, m);", lanes,
-                       name));
+      Line("[[unroll]] for (uint m = 1u; m < {0}u; m *= 2u) {1} |= subgroupShuffleXor({1}, m);", lanes, name);
       tells = fmt::format("lane % {}u == 0u && ", lanes);
     }
     OpenBlock("");
     Declare("uint", "told", kernel_.Loaded(k, at));
-    OpenBlock(fmt::format("if ({}({} & ~told) != 0u)", tells, name));
+    OpenBlock("if ({}({} & ~told) != 0u)", tells, name);
     Line("atomicOr(", kernel_.ElementAt(k, at), fmt::format(", {});", name));
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
   }
 };
 
@@ -238,11 +235,9 @@ class QuestionWriter : ChunkWriter {
       Declare("uint", NameOfNote(note), kernel_.Loaded(k, chunks.NoteAt(note)));
     OpenTrip();
     WriteBlock(program_.root.condition());
-    Line(fmt::format("if ({} && !{}) {{ holds = false; break; }}", Is(Part::kTrips),
-                     NameOfRegister(program_.root.decides)));
+    Line("if ({} && !{}) {{ holds = false; break; }}", Is(Part::kTrips), NameOfRegister(program_.root.decides));
     WriteBlock(program_.root.body());
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
     Barrier();  // all of it has been read by all
     Tell(chunks, goes_on);
     return FinishKernel("its condition", kLanesThatAsk, 1);
@@ -251,7 +246,7 @@ class QuestionWriter : ChunkWriter {
  private:
   void Tell(const Chunks& chunks, const BufferSlice& goes_on) {
     const int k = Control(chunks, Access::kWrite);
-    OpenBlock(fmt::format("for (uint i = lane; i < {}u; i += {}u)", program_.notes * chunks.words(), kLanesThatAsk));
+    OpenBlock("for (uint i = lane; i < {}u; i += {}u)", program_.notes * chunks.words(), kLanesThatAsk);
     Add(kernel_.Storing(k, fmt::format("{}u + i", Chunks::kNotes), "0u"));
     CloseBlock();
     const std::string last = Is(Part::kLastTrips);

@@ -19,11 +19,6 @@ constexpr int64_t kMostGroups = 65535;  // what every device dispatches
 constexpr int kCommon = -1;   // the value is the same for all rows: nothing that the loop writes is in it
 constexpr int kUnknown = -2;  // not known yet: a leaf of the state that no row has reached
 
-int FirstLeafOf(const Instruction& tuple, int64_t element) {
-  int first = 0;
-  for (int64_t e = 0; e < element; ++e) first += LeafCount(tuple.shape().tuple_elements()[static_cast<size_t>(e)]);
-  return first;
-}
 int FirstLongDimension(const Shape& shape) {
   const auto dimensions = shape.dimensions();
   const auto at = std::ranges::find_if(dimensions, [](int64_t size) { return size > 1; });
@@ -121,7 +116,7 @@ class RowFinder {
       case Opcode::kOptimizationBarrier:
         return VisitHandedOn(i);
       case Opcode::kGetTupleElement: {
-        const int first = FirstLeafOf(*i.operand(0), i.attributes<GetTupleElementAttributes>().index);
+        const int first = FirstLeafAt(i.operand(0)->shape(), {&i.attributes<GetTupleElementAttributes>().index, 1});
         for (int leaf = 0; leaf < LeafCount(i.shape()); ++leaf)
           dimension_[{&i, leaf}] = DimensionOf(*i.operand(0), first + leaf);
         return;

@@ -100,9 +100,9 @@ class LoopStateWriter : protected LoopWriter {
     }
     if (resumes_) Barrier(program_.share.cooperative);  // the registers have been read by all
     if (stops()) KeepRegisters();
-    OpenBlock(fmt::format("if (lane == 0u{})", program_.share.cooperative  ? " && grid_group == 0u"
-                                               : program_.share.groups > 1 ? " && WORKGROUP == 0u"
-                                                                           : ""));
+    OpenBlock("if (lane == 0u{})", program_.share.cooperative  ? " && grid_group == 0u"
+                                   : program_.share.groups > 1 ? " && WORKGROUP == 0u"
+                                                               : "");
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
       const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
@@ -138,7 +138,7 @@ class LoopStateWriter : protected LoopWriter {
     kernel.Append("void run(uint lane) {\n" + text + "}\n");
     if (context_.bindings == BindingMode::kDescriptors) kernel.ShareBindings();
     return kernel.Finish(fmt::format("{} (its scalars)", program_.loop->name()), "control_flow/loop.comp", {1, 1, 1},
-                         {1, 1, 1});
+                         1);
   }
 
   // The state begins as the operand is; registers are read there if the loop runs once.
@@ -179,7 +179,7 @@ class LoopKernelWriter : LoopStateWriter {
     if (stops()) {
       at_ = buffers_.Scratch(4);
       Declare("int", "stopped_at", kernel_.Loaded(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u"));
-      Line(fmt::format("uint left = {}u, at = uint(stopped_at);", kShare));
+      Line("uint left = {}u, at = uint(stopped_at);", kShare);
       RestoreRegisters();
       WriteLoopByShare(program_.root, ShareOf(program_.trip_cost, program_.trip_iterations));
     } else {
@@ -190,7 +190,7 @@ class LoopKernelWriter : LoopStateWriter {
       // A condition that is known to hold is not asked.
       if (!counted_) {
         WriteBlock(program_.root.condition());
-        Line(fmt::format("if (!{}) break;", NameOfRegister(program_.root.decides)));
+        Line("if (!{}) break;", NameOfRegister(program_.root.decides));
       }
       if (trips != 0) RepeatsPhases() ? WriteRepeated(program_.root.body()) : WriteBlock(program_.root.body());
       CloseBlock();
@@ -230,8 +230,8 @@ class LoopKernelWriter : LoopStateWriter {
   void UseGridBarriers() {
     grid_ = buffers_.Scratch(16);
     kernel_.ReadsOfOthers();
-    kernel_.Append(fmt::format("#define GRID {}\n#define GRID_GROUPS {}u\n",
-                               kernel_.AddBuffer(ElementType::kU32, Access::kReadWrite, grid_), program_.share.groups));
+    kernel_.Append("#define GRID {}\n#define GRID_GROUPS {}u\n",
+                   kernel_.AddBuffer(ElementType::kU32, Access::kReadWrite, grid_), program_.share.groups);
   }
   Status CheckLimits() const {
     const std::string& name = program_.loop->name();

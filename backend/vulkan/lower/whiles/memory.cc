@@ -109,7 +109,7 @@ std::vector<Step> LoopMemory::MovePacked(bool in) const {
     kernel.Append("void run(uint lane) {\n" + text + "}\n");
     kernel.ShareBindings();
     steps.push_back(kernel.Finish(fmt::format("{} ({} its state)", program_.loop->name(), in ? "packs" : "unpacks"),
-                                  "control_flow/loop.comp", {program_.lanes, 1, 1}, {1, 1, 1}));
+                                  "control_flow/loop.comp", {program_.lanes, 1, 1}, 1));
   }
   return steps;
 }

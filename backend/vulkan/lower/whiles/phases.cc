@@ -13,6 +13,55 @@ namespace {
 // Of a workgroup whose pipeline asks for full ones: Intel's devices stop there, others have fewer in 512 lanes.
 constexpr uint32_t kMostSubgroups = 64;
 
+// What lanes of a workgroup do together, whatever other ones do meanwhile.
+Code OfOneGroup(Code unit, const LoopShare& share) {
+  if (!share.cooperative) return unit;
+  return Code("if (grid_group == 0u) {\n") + std::move(unit) + Code("}\n");
+}
+
+void WriteScalars(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
+  for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
+    const Instruction& root = *body.roots[leaf];
+    writer.Line("{} = {};", NameOfRegister(unit.results[leaf].reg),
+                writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank()))));
+  }
+}
+
+void WriteNoted(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
+  for (size_t i = 0; i < body.heroes.size(); ++i) {
+    const Instruction& hero = *body.heroes[i];
+    const bool all = SingleOperation(*hero.called(0)) == Opcode::kAnd;
+    const std::string noted = fmt::format("({} & bit) {} 0u", NameOfNote(unit.number + static_cast<int>(i)),
+                                          all ? "==" : "!="),
+                      initial = writer.Value(*hero.operand(1), {});
+    writer.Override(hero, MultiIndex(static_cast<size_t>(hero.shape().rank())),
+                    writer.Assignable(ElementType::kPred, fmt::format("{} {} {}", initial, all ? "&&" : "||", noted)));
+  }
+  WriteScalars(body, unit, writer);
+}
+
+Code WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers, const LoopUnit& text) {
+  Code code;
+  const auto rows = [&](const RowProgram& program) { code = WriteLoopRows(program, shape, text); };
+  switch (body.hero->opcode()) {
+    case Opcode::kReduceWindow:
+      WithWindowProgram(body, buffers, rows);
+      break;
+    case Opcode::kConvolution:
+      rows(ProductProgram(*ReadConvolution(body), buffers, {}));
+      break;
+    case Opcode::kDot: {
+      const auto reader = ReadDot(body);
+      if (shape.tile) return WriteLoopDot(*reader, buffers, *shape.tile, text);
+      rows(ProductProgram(*reader, buffers, {}));
+      break;
+    }
+    default:
+      WithReduceProgram(body, buffers, rows);
+  }
+  return code;
+}
+
 }  // namespace
 
 // Where values lie in memory so does what a shuffle needs.
@@ -41,7 +90,7 @@ void LoopPhaseWriter::StoreOwn(ValueWriter& writer, int place, ElementType type,
                                const std::vector<std::string>& values) {
   if (!IsResident(place))
     return writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, memory_.SliceOf(place)), first, values);
-  writer.Line(fmt::format("{} = {};", NameOfElement(place), values.at(0)));
+  writer.Line("{} = {};", NameOfElement(place), values.at(0));
   if (const auto& after = after_store_[place]) after(writer, first, values);
 }
 
@@ -157,12 +206,6 @@ Code LoopPhaseWriter::WriteUnit(const LoopUnitNode& unit, const FusionDescriptio
   return writer.Take();
 }
 
-// What lanes of a workgroup do together, whatever other ones do meanwhile.
-Code LoopPhaseWriter::OfOneGroup(Code unit) const {
-  if (!program_.share.cooperative) return unit;
-  return Code("if (grid_group == 0u) {\n") + std::move(unit) + Code("}\n");
-}
-
 void LoopPhaseWriter::WriteOneByOne(const LoopUnitNode& unit, const FusionDescription& body, ValueWriter& writer) {
   switch (unit.kind) {
     case LoopUnitKind::kNotes:
@@ -202,14 +245,6 @@ void LoopPhaseWriter::WriteElements(const FusionDescription& body, const LoopUni
   });
 }
 
-void LoopPhaseWriter::WriteScalars(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
-  for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
-    const Instruction& root = *body.roots[leaf];
-    writer.Line(fmt::format("{} = {};", NameOfRegister(unit.results[leaf].reg),
-                            writer.Value(root, MultiIndex(static_cast<size_t>(root.shape().rank())))));
-  }
-}
-
 void LoopPhaseWriter::WriteNotes(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) {
   IndexSpace& space = writer.space();
   const int64_t count = body.hero->operand(0)->shape().ElementCount();
@@ -219,23 +254,9 @@ void LoopPhaseWriter::WriteNotes(const FusionDescription& body, const LoopUnitNo
       const Instruction& reduced = *body.heroes[i]->operand(0);
       const bool all = SingleOperation(*body.heroes[i]->called(0)) == Opcode::kAnd;
       const std::string value = writer.Value(reduced, space.Delinearize(first, reduced.shape().dimensions()));
-      writer.Line(
-          fmt::format("{} |= {}{} ? bit : 0u;", NameOfNote(unit.number + static_cast<int>(i)), all ? "!" : "", value));
+      writer.Line("{} |= {}{} ? bit : 0u;", NameOfNote(unit.number + static_cast<int>(i)), all ? "!" : "", value);
     }
   });
-}
-
-void LoopPhaseWriter::WriteNoted(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) const {
-  for (size_t i = 0; i < body.heroes.size(); ++i) {
-    const Instruction& hero = *body.heroes[i];
-    const bool all = SingleOperation(*hero.called(0)) == Opcode::kAnd;
-    const std::string noted = fmt::format("({} & bit) {} 0u", NameOfNote(unit.number + static_cast<int>(i)),
-                                          all ? "==" : "!="),
-                      initial = writer.Value(*hero.operand(1), {});
-    writer.Override(hero, MultiIndex(static_cast<size_t>(hero.shape().rank())),
-                    writer.Assignable(ElementType::kPred, fmt::format("{} {} {}", initial, all ? "&&" : "||", noted)));
-  }
-  WriteScalars(body, unit, writer);
 }
 
 // Operands whose elements lanes keep.
@@ -290,30 +311,7 @@ Code LoopPhaseWriter::WriteTogether(const LoopUnitNode& unit, const FusionDescri
   for (size_t i = 0; i < unit.scratch.size(); ++i)
     scratch.push_back(unit.rows.empty() ? memory_.SliceOf(unit.scratch[i]) : memory_.SliceOfRow(unit.rows[2 + i]));
   Code code = WriteLoopUnit(context_, body, buffers, scratch, text);
-  return unit.sharing == LoopSharing::kAlone ? OfOneGroup(std::move(code)) : std::move(code);
-}
-
-Code LoopPhaseWriter::WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers,
-                                const LoopUnit& text) {
-  Code code;
-  const auto rows = [&](const RowProgram& program) { code = WriteLoopRows(program, shape, text); };
-  switch (body.hero->opcode()) {
-    case Opcode::kReduceWindow:
-      WithWindowProgram(body, buffers, rows);
-      break;
-    case Opcode::kConvolution:
-      rows(ProductProgram(*ReadConvolution(body), buffers, {}));
-      break;
-    case Opcode::kDot: {
-      const auto reader = ReadDot(body);
-      if (shape.tile) return WriteLoopDot(*reader, buffers, *shape.tile, text);
-      rows(ProductProgram(*reader, buffers, {}));
-      break;
-    }
-    default:
-      WithReduceProgram(body, buffers, rows);
-  }
-  return code;
+  return unit.sharing == LoopSharing::kAlone ? OfOneGroup(std::move(code), program_.share) : std::move(code);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

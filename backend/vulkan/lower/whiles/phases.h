@@ -60,21 +60,17 @@ class LoopPhaseWriter {
   using Held = std::vector<std::pair<const Instruction*, std::string>>;
   Held HeldOperands(const LoopUnitNode& unit) const;
   Code WriteUnit(const LoopUnitNode& unit, const FusionDescription& body);
-  Code OfOneGroup(Code unit) const;
   void WriteOneByOne(const LoopUnitNode& unit, const FusionDescription& body, ValueWriter& writer);
   void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
                 const std::vector<std::string>& values);
   void WriteElements(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
   void WriteNotes(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
-  void WriteNoted(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer) const;
-  static void WriteScalars(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
   void OverrideResident(const FusionDescription& body, ValueWriter& writer, const IndexExpression& first);
   void WriteUpdate(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
   void StoreUpdated(const Instruction& hero, int place, ValueWriter& writer, const IndexExpression& first,
                     int64_t width);
   void WriteFilled(const Instruction& array, int place, ValueWriter& writer);
   void WriteScatter(const FusionDescription& body, const LoopUnitNode& unit, ValueWriter& writer);
-  Code WriteRows(const FusionDescription& body, const LoopRowsShape& shape, BufferMap& buffers, const LoopUnit& text);
   Code WriteTogether(const LoopUnitNode& unit, const FusionDescription& body, BufferMap& buffers, Held held);
 
   const LowerContext& context_;

@@ -1,11 +1,7 @@
 #include "backend/vulkan/lower/whiles/program.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <set>
 
 #include "backend/vulkan/lower/tuning/tuner.h"
 #include "backend/vulkan/lower/whiles/unit_reader.h"

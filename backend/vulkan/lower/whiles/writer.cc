@@ -34,14 +34,14 @@ LoopWriter::LoopWriter(const LowerContext& context, const LoopProgram& program, 
   const DeviceFacts& facts = context_.facts;
   const bool one_subgroup =
       facts.costs.subgroups_in_turn && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
-  kernel_.Append(fmt::format("#define {} {}\n", kBarrier,
-                             one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
+  kernel_.Append("#define {} {}\n", kBarrier,
+                 one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();");
 }
 
 void LoopWriter::Registers(bool resumes) {
   for (size_t r = 0; r < program_.registers.size(); ++r) {
     const LoopRegister& reg = program_.registers[r];
-    Line(fmt::format("{} {} = {};", CarrierType(reg.type), NameOfRegister(static_cast<int>(r)), ZeroText(reg.type)));
+    Line("{} {} = {};", CarrierType(reg.type), NameOfRegister(static_cast<int>(r)), ZeroText(reg.type));
     if (reg.constant != nullptr) LoadConstant(static_cast<int>(r), *reg.constant);
   }
   for (const auto& [reg, origin] : program_.loaded)
@@ -65,7 +65,7 @@ void LoopWriter::LoadConstant(int reg, const Instruction& constant) {
   IndexSpace space;
   ValueWriter writer(kernel_, nothing, buffers_, space);
   const std::string value = writer.Value(constant, MultiIndex(static_cast<size_t>(constant.shape().rank())));
-  writer.Line(fmt::format("{} = {};", NameOfRegister(reg), value));
+  writer.Line("{} = {};", NameOfRegister(reg), value);
   Block(writer.Take());
 }
 
@@ -88,7 +88,7 @@ void LoopWriter::OpenOwn(const LoopPlace& place) {
 
 void LoopWriter::DeclareResident(int place) {
   const ElementType type = program_.places[static_cast<size_t>(place)].type;
-  Line(fmt::format("{} {} = {};", CarrierType(type), NameOfElement(place), ZeroText(type)));
+  Line("{} {} = {};", CarrierType(type), NameOfElement(place), ZeroText(type));
 }
 
 void LoopWriter::LoadResident(int place, const BufferSlice& from) {
@@ -141,7 +141,7 @@ Step LoopWriter::FinishKernel(std::string_view does, uint32_t lanes, int64_t gro
   if (BindsTooMany()) kernel_.ShareBindings();
   return kernel_.Finish(fmt::format("{} ({})", program_.loop->name(), does),
                         program_.share.cooperative ? "control_flow/grid_loop.comp" : "control_flow/loop.comp",
-                        {lanes, 1, 1}, {static_cast<uint32_t>(groups), 1, 1});
+                        {lanes, 1, 1}, groups);
 }
 
 // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
@@ -189,9 +189,9 @@ void LoopWriter::WriteLoopByShare(const LoopWhile& loop, int64_t share) {
   if (has_inner) Line(number == 0 ? "if (at == 0u) {" : fmt::format("if (at == 0u || at == {}u) {{", number));
   if (number > 0) Line("at = 0u;");
   WriteBlock(loop.condition());
-  Line(fmt::format("if (!{}) break;", NameOfRegister(loop.decides)));
-  Line(fmt::format("if (left < {}u) {{ at = {}u; break; }}", share, number));
-  Line(fmt::format("left -= {}u;", share));
+  Line("if (!{}) break;", NameOfRegister(loop.decides));
+  Line("if (left < {}u) {{ at = {}u; break; }}", share, number);
+  Line("left -= {}u;", share);
   if (has_inner) Line("}");
   WriteBlock(loop.body());
   if (has_inner) Line("if (at != 0u) break;");
@@ -203,15 +203,15 @@ void LoopWriter::Write(const LoopWhile& loop) {
   if (loop.trip_count < 0) return WriteLoopByShare(loop, ShareOf(loop.trip_cost, loop.trip_iterations));
   if (loop.counter >= 0) {
     const std::string trips = NameOfRegister(loop.counter);
-    Line(fmt::format("if (at == 0u) {} = 0u;", trips));
-    OpenBlock(fmt::format("for (; {0} < {1}u; ++{0})", trips, loop.trip_count));
+    Line("if (at == 0u) {} = 0u;", trips);
+    OpenBlock("for (; {0} < {1}u; ++{0})", trips, loop.trip_count);
     WriteBlock(loop.body());
     Line("if (at != 0u) break;");
     CloseBlock();
     return;
   }
   const std::string trip = fmt::format("trip_{}", next_name_++);
-  OpenBlock(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0})", trip, loop.trip_count));
+  OpenBlock("for (uint {0} = 0u; {0} < {1}u; ++{0})", trip, loop.trip_count);
   WriteBlock(loop.body());
   CloseBlock();
 }
@@ -222,9 +222,8 @@ void LoopWriter::Write(const LoopConditional& conditional) {
   const bool is_pred = program_.registers[static_cast<size_t>(conditional.decides)].type == ElementType::kPred;
   const size_t branches = conditional.blocks.size();
   const std::string which = fmt::format("which_{}", next_name_++);
-  Line(fmt::format(
-      "uint {} = {};", which,
-      is_pred ? fmt::format("{} ? 0u : 1u", decides) : fmt::format("min(uint({}), {}u)", decides, branches - 1)));
+  Line("uint {} = {};", which,
+       is_pred ? fmt::format("{} ? 0u : 1u", decides) : fmt::format("min(uint({}), {}u)", decides, branches - 1));
   WriteBranches(conditional, which, 0, branches);
 }
 // Halves of halves: drivers keep few levels (beyond 80 lavapipe takes all branches).
@@ -232,7 +231,7 @@ void LoopWriter::WriteBranches(const LoopConditional& conditional, const std::st
                                size_t count) {
   if (count == 1) return WriteBlock(conditional.blocks[first]);
   const size_t half = count / 2;
-  OpenBlock(fmt::format("if ({} < {}u)", which, first + half));
+  OpenBlock("if ({} < {}u)", which, first + half);
   WriteBranches(conditional, which, first, half);
   --depth_;
   OpenBlock("} else");

@@ -31,7 +31,7 @@ class LoopDotWriter {
     batch_ = Named(at[0], reader_.work.batches, "batch");
     first_row_ = Named(at[1], rows, "row_tile");
     column_ = Named(at[2], columns, "column_tile", tile_.columns);
-    for (int64_t i = 0; i < tile_.rows * tile_.columns; ++i) writer_.Line(fmt::format("Sum sum_{} = CLEAR;", i));
+    for (int64_t i = 0; i < tile_.rows * tile_.columns; ++i) writer_.Line("Sum sum_{} = CLEAR;", i);
     WriteSums();
     const bool apart = StoresSumsFirst(reader_.body());
     apart ? StoreSums() : Store();
@@ -43,7 +43,7 @@ class LoopDotWriter {
  private:
   // An expression as a variable of its own.
   IndexExpression Named(const IndexExpression& value, int64_t size, const std::string& name, int64_t width = 1) {
-    writer_.Line(fmt::format("uint {} = {};", name, writer_.Index(value)));
+    writer_.Line("uint {} = {};", name, writer_.Index(value));
     return space_.Variable(writer_.NewVariable(name, size, width));
   }
   IndexExpression Row(int64_t i) { return space_.Add(space_.Scale(first_row_, tile_.rows), {{}, i}); }
@@ -56,7 +56,7 @@ class LoopDotWriter {
     // A GPU's driver would write 128 values of k out, for every product of the loop.
     constexpr int64_t kMostWritten = 8;
     const std::string_view kept = steps > kMostWritten && unit_.kernel.keeps_loops() ? "[[dont_unroll]] " : "";
-    writer_.OpenBlock(fmt::format("{}for (uint step = 0u; step < {}u; ++step)", kept, steps));
+    writer_.OpenBlock("{}for (uint step = 0u; step < {}u; ++step)", kept, steps);
     const IndexExpression first = space_.Scale(space_.Variable(step), tile_.k_step);
     std::vector<std::string> lhs;  // by row and value of k; shared: of the lane's own row
     IndexExpression own;
@@ -109,8 +109,8 @@ class LoopDotWriter {
                 reader_.sum_type, tile_.shares ? fmt::format("subgroupShuffle({}, {}u)", value, i % lanes) : value));
           }
           for (int64_t j = column; j < std::min(tile_.columns, column + at_once); ++j)
-            writer_.Line(fmt::format("MULTIPLY_ADD({}, {}, {});", Sum(i, j), row[static_cast<size_t>(kk - begin)],
-                                     rhs[static_cast<size_t>((kk - begin) * tile_.columns + j)]));
+            writer_.Line("MULTIPLY_ADD({}, {}, {});", Sum(i, j), row[static_cast<size_t>(kk - begin)],
+                         rhs[static_cast<size_t>((kk - begin) * tile_.columns + j)]);
         }
       }
     }

@@ -71,10 +71,10 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     };
     const std::string value(CarrierType(type_)), own = place.Index("matrix", "row", "column");
     kernel_.Append(math_.SubtractProduct(subtract_, math_.Conjugated("b")));
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
+    OpenBlock("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n);
     Wait();
     OpenTurns(batch_ * n);
-    Line(fmt::format("uint matrix = p / {0}u, row = p % {0}u;", n));
+    Line("uint matrix = p / {0}u, row = p % {0}u;", n);
     OpenBlock("if (row < column)");
     Add(kernel_.Storing(work_, own, ZeroText(type_)));
     CloseBlock();
@@ -84,16 +84,14 @@ class LoopCholeskyWriter : public LoopMatrixWriter {
     OpenBlock("[[dont_unroll]] for (uint k = 0u; k < column; ++k)");
     Declare(value, "above", factor("column", "k"));
     Declare(value, "left", factor("row", "k"));
-    Line(fmt::format("rest = {}(rest, left, above);", subtract_));
-    Line(fmt::format("diagonal = {}(diagonal, above, above);", subtract_));
+    Line("rest = {}(rest, left, above);", subtract_);
+    Line("diagonal = {}(diagonal, above, above);", subtract_);
     CloseBlock();
-    Line(fmt::format("{} pivot = {};", CarrierType(RealPart(type_)), math_.Root("diagonal")));
-    Line(fmt::format("{} result = {};", value, math_.OfReal("pivot")));
-    Line(fmt::format("if (row > column) result = {};", math_.OverReal("rest", "pivot")));
+    Line("{} pivot = {};", CarrierType(RealPart(type_)), math_.Root("diagonal"));
+    Line("{} result = {};", value, math_.OfReal("pivot"));
+    Line("if (row > column) result = {};", math_.OverReal("rest", "pivot"));
     Add(kernel_.Storing(work_, own, "result"));
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(3);
     return Take();
   }
 };
@@ -123,24 +121,23 @@ class LoopSolveWriter : public LoopMatrixWriter {
   std::string Side(const std::string& i) const { return sides_.Index("matrix", i, "side"); }
   // A statement that divides `value` by M's diagonal.
   void Divide(const std::string& value, const std::string& i) {
-    if (!form_.unit_diagonal) Line(fmt::format("{} = {};", value, math_.Over(value, Matrix("pivot", i, i))));
+    if (!form_.unit_diagonal) Line("{} = {};", value, math_.Over(value, Matrix("pivot", i, i)));
   }
 
   // Each lane its own right-hand sides.
   void WriteSides() {
     OpenTurns(form_.batch * form_.sides);
-    Line(fmt::format("uint matrix = p / {0}u, side = p % {0}u;", form_.sides));
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns));
+    Line("uint matrix = p / {0}u, side = p % {0}u;", form_.sides);
+    OpenBlock("[[dont_unroll]] for (uint row = 0u; row < {}u; ++row)", form_.unknowns);
     Declare(CarrierType(type_), "rest", Operand(1, Side("row")));
     OpenBlock("[[dont_unroll]] for (uint k = 0u; k < row; ++k)");
     const std::string factor = Matrix("factor", "row", "k");
     Declare(CarrierType(type_), "known", kernel_.Loaded(work_, Side("k")));
-    Line(fmt::format("rest = {}(rest, {}, known);", subtract_, factor));
+    Line("rest = {}(rest, {}, known);", subtract_, factor);
     CloseBlock();
     Divide("rest", "row");
     Add(kernel_.Storing(work_, Side("row"), "rest"));
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(2);
   }
 
   // Once an unknown is known, it is taken off all later rows. `rest` keeps what is left of each row, and does not
@@ -149,14 +146,13 @@ class LoopSolveWriter : public LoopMatrixWriter {
     const int64_t n = form_.unknowns, count = form_.batch * n * form_.sides;
     const auto open_places = [&] {
       OpenTurns(count);
-      Line(fmt::format("uint matrix = p / {}u, row = p / {}u % {}u, side = p % {}u;", n * form_.sides, form_.sides, n,
-                       form_.sides));
+      Line("uint matrix = p / {}u, row = p / {}u % {}u, side = p % {}u;", n * form_.sides, form_.sides, n, form_.sides);
     };
     open_places();
     Declare(CarrierType(type_), "right", Operand(1, Side("row")));
     Add(kernel_.Storing(rest, Side("row"), "right"));
     CloseBlock();
-    OpenBlock(fmt::format("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n));
+    OpenBlock("[[dont_unroll]] for (uint column = 0u; column < {}u; ++column)", n);
     Wait();
     open_places();
     OpenBlock("if (row >= column)");
@@ -169,10 +165,7 @@ class LoopSolveWriter : public LoopMatrixWriter {
     Declare(CarrierType(type_), "left", kernel_.Loaded(rest, Side("row")));
     const std::string factor = Matrix("factor", "row", "column");
     Add(kernel_.Storing(rest, Side("row"), fmt::format("{}(left, {}, known)", subtract_, factor)));
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
-    CloseBlock();
+    CloseBlock(4);
   }
 
   const TriangularForm form_;

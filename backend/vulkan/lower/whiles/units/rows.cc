@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/whiles/units/dot.h"
 #include "core/ceil_divide.h"
@@ -64,7 +62,7 @@ class LoopRowSums {
   void TakeValues(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values,
                   const std::string& there) {
     const bool knows = program_.reduces[i].holds_flag(), asks = knows && there != "true";
-    if (asks) writer_.OpenBlock(fmt::format("if ({})", there));
+    if (asks) writer_.OpenBlock("if ({})", there);
     writer_.Line(JoinText(combine_[i], into, values, knows ? Holds(i) : ""));
     if (asks) writer_.CloseBlock();
   }
@@ -76,17 +74,17 @@ class LoopRowSums {
   void JoinByShuffles(size_t i) {
     const RowReduce& reduce = program_.reduces[i];
     const bool knows = reduce.holds_flag();
-    writer_.OpenBlock(fmt::format("[[{}]] for (uint m = 1u; m < {}u; m *= 2u)",
-                                  reduce.types.size() == 1 ? "unroll" : "dont_unroll", lanes_));
+    writer_.OpenBlock("[[{}]] for (uint m = 1u; m < {}u; m *= 2u)", reduce.types.size() == 1 ? "unroll" : "dont_unroll",
+                      lanes_);
     std::vector<std::string> own = Members(i), others;
     writer_.kernel().NoteShuffles();
     for (size_t leaf = 0; leaf < own.size(); ++leaf)
       others.push_back(writer_.Assignable(reduce.types[leaf], fmt::format("subgroupShuffleXor({}, m)", own[leaf])));
-    if (knows) writer_.Line(fmt::format("bool other_holds = subgroupShuffleXor({}, m);", Holds(i)));
+    if (knows) writer_.Line("bool other_holds = subgroupShuffleXor({}, m);", Holds(i));
     if (ordered_) {
       writer_.OpenBlock("if ((part & m) != 0u)");
       const auto swap = [&](std::string_view type, const std::string& a, const std::string& b) {
-        writer_.Line(fmt::format("{{ {0} kept = {1}; {1} = {2}; {2} = kept; }}", type, a, b));
+        writer_.Line("{{ {0} kept = {1}; {1} = {2}; {2} = kept; }}", type, a, b);
       };
       for (size_t leaf = 0; leaf < own.size(); ++leaf) swap(CarrierType(reduce.types[leaf]), own[leaf], others[leaf]);
       if (knows) swap("bool", Holds(i), "other_holds");
@@ -106,13 +104,12 @@ class LoopRowSums {
     const std::string flags = knows ? unit_.Shared("uint", reduce.types.size()) : "";
     writer_.Barrier();
     auto publish = [&] {
-      for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
-        writer_.Line(fmt::format("{}[lane] = {};", arrays[leaf], Member(i, leaf)));
-      if (knows) writer_.Line(fmt::format("{}[lane] = {} ? 1u : 0u;", flags, Holds(i)));
+      for (size_t leaf = 0; leaf < arrays.size(); ++leaf) writer_.Line("{}[lane] = {};", arrays[leaf], Member(i, leaf));
+      if (knows) writer_.Line("{}[lane] = {} ? 1u : 0u;", flags, Holds(i));
     };
     publish();
     writer_.Barrier();
-    writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
+    writer_.OpenBlock("for (uint m = 1u; m < {}u; m *= 2u)", lanes_);
     writer_.OpenBlock("if ((part & (2u * m - 1u)) == 0u)");
     for (const std::string& array : arrays) others.push_back(array + "[lane + m]");
     std::vector<std::string> names;
@@ -124,8 +121,8 @@ class LoopRowSums {
     writer_.Barrier();
     writer_.CloseBlock();
     for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
-      writer_.Line(fmt::format("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]));
-    if (knows) writer_.Line(fmt::format("{} = {}[lane - part] != 0u;", Holds(i), flags));
+      writer_.Line("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]);
+    if (knows) writer_.Line("{} = {}[lane - part] != 0u;", Holds(i), flags);
   }
 
   void Finish(size_t i) {
@@ -155,7 +152,7 @@ class LoopRowsWriter : LoopRowSums {
       take_.push_back(reduce.take ? unit_.kernel.Function("take", reduce.take) : "");
     }
     OpenRows();
-    writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
+    writer_.Line("uint part = lane % {}u;", lanes_);
     program_.ComputeValues(writer_, Place(), 0);
     const int passes = program_.passes();
     for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
@@ -174,8 +171,7 @@ class LoopRowsWriter : LoopRowSums {
     const int64_t at_once = unit_.lanes / lanes_;
     if (unit_.share.cooperative) {
       const int64_t rows = program_.rows, each = NeighboursOfAGroup(rows, at_once, unit_.share.groups, 1);
-      writer_.OpenBlock(
-          fmt::format("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows));
+      writer_.OpenBlock("for (uint first = grid_group * {0}u; first < {1}u; first += grid_groups * {0}u)", each, rows);
       const std::string own = each == at_once ? fmt::format("first + lane / {}u", lanes_)
                                               : fmt::format("first + min(lane / {}u, {}u)", lanes_, each - 1);
       writer_.Line(rows % each == 0 ? fmt::format("uint row = {};", own)
@@ -200,11 +196,10 @@ class LoopRowsWriter : LoopRowSums {
   void OpenSteps(int64_t together = 1) {
     if (ordered_) {
       const int64_t each = CeilDivide(program_.row_size, lanes_);
-      return writer_.OpenBlock(fmt::format(
-          "for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", each, program_.row_size));
+      return writer_.OpenBlock("for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", each,
+                               program_.row_size);
     }
-    writer_.OpenBlock(
-        fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_ * together));
+    writer_.OpenBlock("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_ * together);
   }
 
   // How many elements a run has; 0: there are none.
@@ -240,7 +235,7 @@ class LoopRowsWriter : LoopRowSums {
     std::vector<std::vector<std::vector<std::string>>> values;  // by turn and reduce
     for (int64_t turn = 0; turn < turns; ++turn) {
       const std::string name = fmt::format("step_{}", turn);
-      writer_.Line(fmt::format("uint {} = step + {}u;", name, turn * lanes_));
+      writer_.Line("uint {} = step + {}u;", name, turn * lanes_);
       const int step = writer_.NewVariable(name, program_.row_size);
       values.emplace_back();
       for (const size_t i : reduces)
@@ -254,17 +249,15 @@ class LoopRowsWriter : LoopRowSums {
 
   void OpenRun(int pass, int64_t run, int64_t together) {
     const int64_t size = program_.row_size, length = run * lanes_;
-    writer_.OpenBlock(fmt::format("for (uint run = part; run < {}u; run += {}u)", size, length));
+    writer_.OpenBlock("for (uint run = part; run < {}u; run += {}u)", size, length);
     for (const size_t i : program_.ReducesOf(pass)) {
       const RowReduce& reduce = program_.reduces[i];
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
-        writer_.Line(
-            fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]));
+        writer_.Line("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]);
     }
     const std::string end = fmt::format("run + {}u", length);
-    writer_.OpenBlock(fmt::format("for (uint step = run; step < {}; step += {}u)",
-                                  size % length == 0 ? end : fmt::format("min({}, {}u)", end, size),
-                                  lanes_ * together));
+    writer_.OpenBlock("for (uint step = run; step < {}; step += {}u)",
+                      size % length == 0 ? end : fmt::format("min({}, {}u)", end, size), lanes_ * together);
   }
 
   void CloseRun(int pass) {
@@ -279,10 +272,10 @@ class LoopRowsWriter : LoopRowSums {
       std::vector<std::string> starts = reduce.identity;
       if (reduce.in_order) starts = reduce.init(writer_);
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
-        writer_.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
-                                 starts.empty() ? ZeroText(reduce.types[leaf]) : starts[leaf]));
+        writer_.Line("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
+                     starts.empty() ? ZeroText(reduce.types[leaf]) : starts[leaf]);
       }
-      if (reduce.holds_flag()) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
+      if (reduce.holds_flag()) writer_.Line("bool {} = false;", Holds(i));
     }
     const int64_t run = RunOf(pass);
     const int64_t together = TurnsTogether(pass, run);
@@ -324,7 +317,7 @@ class LoopRowsWriter : LoopRowSums {
   void StoreIf(const std::string& condition, const RowOutput& output, const IndexExpression& at,
                const std::string& value) {
     const int k = unit_.kernel.AddBuffer(output.type, Access::kWrite, output.slice);
-    if (!condition.empty()) writer_.OpenBlock(fmt::format("if ({})", condition));
+    if (!condition.empty()) writer_.OpenBlock("if ({})", condition);
     writer_.StoreGroup(k, at, {&value, 1});
     if (!condition.empty()) writer_.CloseBlock();
   }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/rows/reducer.h"
 #include "backend/vulkan/lower/whiles/units/units.h"
 #include "core/numerics/reducer_facts.h"
@@ -74,18 +73,16 @@ class LoopRunningWriter {
     const bool shared_out = unit_.has_own_rows(), whole = !shared_out && rows_.rows % at_once == 0;
     const std::string own = fmt::format("first + lane / {}u", rows_.lanes),
                       end = shared_out ? "end_row" : fmt::format("{}u", rows_.rows);
-    writer_.OpenBlock(
-        fmt::format("for (uint first = {}; first < {}; first += {}u)", shared_out ? "first_row" : "0u", end, at_once));
+    writer_.OpenBlock("for (uint first = {}; first < {}; first += {}u)", shared_out ? "first_row" : "0u", end, at_once);
     writer_.Line(whole ? fmt::format("uint row = {};", own)
                        : fmt::format("uint row = min({}, {}u);", own, rows_.rows - 1));
-    writer_.Line(fmt::format("uint part = lane % {}u;", rows_.lanes));
+    writer_.Line("uint part = lane % {}u;", rows_.lanes);
     WriteStart();
     if (rows_.lanes > 1) WriteTotals();
     OpenStretch();
     Fold(Elements());
     StoreResults(whole ? "" : own + fmt::format(" < {}", end));
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    writer_.CloseBlock(2);
     return unit_.OwnRows(rows_.rows) + writer_.Take();
   }
 
@@ -105,13 +102,13 @@ class LoopRunningWriter {
                                             reducer_.Taken(writer_.Value(*hero_.operand(count() + i), {}))));
     }
     for (size_t i = 0; i < initial_.size(); ++i)
-      writer_.Line(fmt::format("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]));
+      writer_.Line("{} {} = {};", CarrierType(reducer_.types[i]), Member(i), initial_[i]);
   }
 
   // The lane's stretch of its row, in the order of the walk.
   void OpenStretch() {
-    writer_.OpenBlock(fmt::format("for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)",
-                                  rows_.stretch, rows_.length));
+    writer_.OpenBlock("for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", rows_.stretch,
+                      rows_.length);
     writer_.Line(rows_.running.reverse ? fmt::format("uint at = {}u - step;", rows_.length - 1) : "uint at = step;");
   }
   MultiIndex Index() { return rows_.IndexAt(space_, space_.Variable(row_), space_.Variable(at_)); }
@@ -129,7 +126,7 @@ class LoopRunningWriter {
     std::vector<std::string> joined;
     for (size_t i = 0; i < values.size(); ++i) joined.push_back(writer_.Assignable(reducer_.types[i], values[i]));
     writer_.Line(JoinText(combine_, joined, Members()));
-    for (size_t i = 0; i < joined.size(); ++i) writer_.Line(fmt::format("{} = {};", Member(i), joined[i]));
+    for (size_t i = 0; i < joined.size(); ++i) writer_.Line("{} = {};", Member(i), joined[i]);
   }
 
   // Totals of all stretches, of blocks of them, and then the walks.
@@ -160,17 +157,16 @@ class LoopRunningWriter {
     OpenStretch();
     Fold(Elements());
     StoreResults("");
-    writer_.CloseBlock();
-    writer_.CloseBlock();
+    writer_.CloseBlock(2);
     return writer_.Take();
   }
   void OpenStretches() {
     writer_.OpenBlock(unit_.Turns("own", rows_.stretches(), 1));
-    writer_.Line(fmt::format("uint row = own / {}u, part = own - row * {}u;", rows_.lanes, rows_.lanes));
+    writer_.Line("uint row = own / {}u, part = own - row * {}u;", rows_.lanes, rows_.lanes);
     WriteStart();
   }
   void FoldTotals(const std::string& first, const std::string& end) {
-    writer_.OpenBlock(fmt::format("[[dont_unroll]] for (uint at_total = {}; at_total < {}; ++at_total)", first, end));
+    writer_.OpenBlock("[[dont_unroll]] for (uint at_total = {}; at_total < {}; ++at_total)", first, end);
     std::vector<std::string> totals;
     for (size_t i = 0; i < totals_.size(); ++i) {
       totals.push_back(fmt::format("total_{}", i));
@@ -194,8 +190,8 @@ class LoopRunningWriter {
     }
     writer_.Barrier();
     for (size_t i = 0; i < arrays.size(); ++i) {
-      writer_.Line(fmt::format("{}[lane] = {};", arrays[i], Member(i)));
-      writer_.Line(fmt::format("{} = {};", Member(i), initial_[i]));
+      writer_.Line("{}[lane] = {};", arrays[i], Member(i));
+      writer_.Line("{} = {};", Member(i), initial_[i]);
       totals.push_back(arrays[i] + "[lane - part + before]");
     }
     writer_.Barrier();

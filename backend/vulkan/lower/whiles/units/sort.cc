@@ -3,7 +3,6 @@
 // place in the other block by halving. Equal elements keep their order.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -76,15 +75,15 @@ class LoopSortWriter : CodeWriter {
     std::vector<std::string> names{"make_key", "before", "comparator"};
     for (int i = 0; i < 4; ++i) names.push_back(fmt::format("key_value_{}", i));
     if (keys_ < 0) names.emplace_back("Key");
-    for (const std::string& name : names) kernel_.Append(fmt::format("#define {} {}\n", name, Named(name)));
+    for (const std::string& name : names) kernel_.Append("#define {} {}\n", name, Named(name));
     kernel_.Append(work_.order.text);
     if (keys_ >= 0) names.emplace_back("Key");
-    for (const std::string& name : names) kernel_.Append(fmt::format("#undef {}\n", name));
+    for (const std::string& name : names) kernel_.Append("#undef {}\n", name);
     if (work_.stride > 1) {
       kernel_.Append(
-          fmt::format("uint {0}(uint p) {{\n  uint row = p / {1}u, e = p - row * {1}u, outer = row / {2}u;\n"
-                      "  return (outer * {1}u + e) * {2}u + (row - outer * {2}u);\n}}\n",
-                      Named("place_of"), work_.length, work_.stride));
+          "uint {0}(uint p) {{\n  uint row = p / {1}u, e = p - row * {1}u, outer = row / {2}u;\n"
+          "  return (outer * {1}u + e) * {2}u + (row - outer * {2}u);\n}}\n",
+          Named("place_of"), work_.length, work_.stride);
     }
     AppendKeyAt();
   }
@@ -102,19 +101,19 @@ class LoopSortWriter : CodeWriter {
         parts.push_back(kernel_.Load(keys_, fmt::format("{}u + p", i * count_)));
       value = fmt::format("  return {}({});\n", KeyType(), fmt::join(parts, ", "));
     }
-    kernel_.Append(fmt::format("{} {}(uint p) {{\n{}}}\n", KeyType(), Named("key_at"), value));
+    kernel_.Append("{} {}(uint p) {{\n{}}}\n", KeyType(), Named("key_at"), value);
   }
 
   void WriteKeys() {
     OpenTurns(count_);
-    Line(fmt::format("uint place = {};", PlaceOf("p")));
+    Line("uint place = {};", PlaceOf("p"));
     std::vector<std::string> values;
     for (const int k : work_.order.operands) {
       values.push_back(fmt::format("value_{}", values.size()));
       Declare(CarrierType(kernel_.buffer_type(operands_.at(k))), values.back(),
               kernel_.Loaded(operands_.at(k), "place"));
     }
-    Line(fmt::format("{} key = {}({});", KeyType(), Named("make_key"), fmt::join(values, ", ")));
+    Line("{} key = {}({});", KeyType(), Named("make_key"), fmt::join(values, ", "));
     const int words = work_.order.key_words;
     for (int i = 0; i < words; ++i) {
       const std::string word = words == 1 ? "key" : fmt::format("key.{}", "xyzw"[i]);
@@ -125,15 +124,15 @@ class LoopSortWriter : CodeWriter {
 
   void WriteBlocks() {
     OpenTurns(count_);
-    Line(fmt::format("uint row = {}, e = p - row;", RowOf("p")));
+    Line("uint row = {}, e = p - row;", RowOf("p"));
     const bool one = block_ == work_.length;
     Line(one ? "uint first = 0u;" : fmt::format("uint first = e & ~{}u;", block_ - 1));
     Line(one ? fmt::format("uint end = {}u, rank = 0u;", work_.length)
              : fmt::format("uint end = min(first + {}u, {}u), rank = first;", block_, work_.length));
-    Line(fmt::format("{} key = {}(p);", KeyType(), Named("key_at")));
+    Line("{} key = {}(p);", KeyType(), Named("key_at"));
     OpenBlock("[[dont_unroll]] for (uint j = first; j < end; ++j)");
-    Line(fmt::format("{} other = {}(row + j);", KeyType(), Named("key_at")));
-    Line(fmt::format("bool goes = j < e ? !{0}(key, other) : j > e && {0}(other, key);", Named("before")));
+    Line("{} other = {}(row + j);", KeyType(), Named("key_at"));
+    Line("bool goes = j < e ? !{0}(key, other) : j > e && {0}(other, key);", Named("before"));
     Line("if (goes) ++rank;");
     CloseBlock();
     Add(kernel_.Storing(positions_, "row + rank", "e"));
@@ -143,26 +142,26 @@ class LoopSortWriter : CodeWriter {
   // From one half of the positions' memory to the other, and back.
   void WriteMerges() {
     const std::string before = Named("before"), from = Named("from");
-    Line(fmt::format("uint {} = 0u;", from));
-    OpenBlock(fmt::format("for (uint width = {}u; width < {}u; width *= 2u)", block_, work_.length));
+    Line("uint {} = 0u;", from);
+    OpenBlock("for (uint width = {}u; width < {}u; width *= 2u)", block_, work_.length);
     Wait();
     OpenTurns(count_);
-    Line(fmt::format("uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p")));
+    Line("uint row = {}, i = p - row, first = i & ~(2u * width - 1u);", RowOf("p"));
     Declare("uint", "e", kernel_.Loaded(positions_, from + " + p"));
-    Line(fmt::format("{} key = {}(row + e);", KeyType(), Named("key_at")));
+    Line("{} key = {}(row + e);", KeyType(), Named("key_at"));
     Line("bool left = i - first < width;");
-    Line(fmt::format("uint start = left ? min(first + width, {}u) : first;", work_.length));
-    Line(fmt::format("uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;", work_.length));
+    Line("uint start = left ? min(first + width, {}u) : first;", work_.length);
+    Line("uint low = start, high = left ? min(first + 2u * width, {}u) : first + width;", work_.length);
     OpenBlock("while (low < high)");
     Line("uint middle = (low + high) / 2u;");
     Declare("uint", "other_e", kernel_.Loaded(positions_, from + " + row + middle"));
-    Line(fmt::format("{} other = {}(row + other_e);", KeyType(), Named("key_at")));
-    Line(fmt::format("if (left ? {0}(other, key) : !{0}(key, other)) low = middle + 1u; else high = middle;", before));
+    Line("{} other = {}(row + other_e);", KeyType(), Named("key_at"));
+    Line("if (left ? {0}(other, key) : !{0}(key, other)) low = middle + 1u; else high = middle;", before);
     CloseBlock();
     Line("uint to = (left ? i : i - width) + (low - start);");
     Add(kernel_.Storing(positions_, fmt::format("{}u - {} + row + to", count_, from), "e"));
     CloseBlock();
-    Line(fmt::format("{0} = {1}u - {0};", from, count_));
+    Line("{0} = {1}u - {0};", from, count_);
     CloseBlock();
   }
 
@@ -173,8 +172,8 @@ class LoopSortWriter : CodeWriter {
     const std::string i = kept == work_.length ? "p" : fmt::format("row + p % {}u", kept);
     const std::string half = block_ < work_.length ? Named("from") + " + " : "";
     Declare("uint", "e", kernel_.Loaded(positions_, half + i));
-    Line(fmt::format("uint place = {};", PlaceOf("row + e")));
-    Line(fmt::format("uint to = {};", work_.positions ? "p" : PlaceOf("p")));
+    Line("uint place = {};", PlaceOf("row + e"));
+    Line("uint to = {};", work_.positions ? "p" : PlaceOf("p"));
     for (size_t k = 0; k < work_.types.size(); ++k) {
       AddOperand(static_cast<int>(k));
       const int result = kernel_.AddBuffer(work_.types[k], Access::kWrite, work_.results[k]);

@@ -16,7 +16,7 @@ constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
 
 std::string LoopUnit::Shared(std::string_view type, size_t number) const {
   const std::string name = fmt::format("shared_{}_{}", type, number);
-  if (shared.insert(name).second) kernel.Append(fmt::format("shared {} {}[{}];\n", type, name, lanes));
+  if (shared.insert(name).second) kernel.Append("shared {} {}[{}];\n", type, name, lanes);
   return name;
 }
 
@@ -67,12 +67,12 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
   const std::string base = OwnBase(count, groups);
   if (count % groups != 0) {
     const std::string end = fmt::format("min({}{}u, {}u)", base, CeilDivide(count, groups), count);
-    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {2}; {0} += {3}u)", name, base, end, lanes));
+    writer.OpenBlock("for (uint {0} = {1}lane; {0} < {2}; {0} += {3}u)", name, base, end, lanes);
     return;
   }
   count /= groups;
   if (count % lanes != 0) {
-    writer.OpenBlock(fmt::format("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes));
+    writer.OpenBlock("for (uint {0} = {1}lane; {0} < {1}{2}u; {0} += {3}u)", name, base, count, lanes);
     return;
   }
   const int64_t turns = count / lanes;
@@ -82,19 +82,18 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
     const bool some = turns % kMostUnrolled == 0 && writer.kernel().keeps_loops();
     const int64_t together = some ? kMostUnrolled : 1;
     const std::string inner = together == 1 ? "" : fmt::format(" for (uint step = 0u; step < {}u; ++step)", together);
-    writer.OpenBlock(
-        fmt::format("[[dont_unroll]] for (uint turns = 0u; turns < {}u; ++turns){}", turns / together, inner));
-    writer.Line(fmt::format("uint turn = {};", together == 1 ? "turns" : fmt::format("turns * {}u + step", together)));
+    writer.OpenBlock("[[dont_unroll]] for (uint turns = 0u; turns < {}u; ++turns){}", turns / together, inner);
+    writer.Line("uint turn = {};", together == 1 ? "turns" : fmt::format("turns * {}u + step", together));
   } else {
-    writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", turns));
+    writer.OpenBlock("for (uint turn = 0u; turn < {}u; ++turn)", turns);
   }
-  writer.Line(fmt::format("uint {} = {}turn * {}u + lane;", name, base, lanes));
+  writer.Line("uint {} = {}turn * {}u + lane;", name, base, lanes);
 }
 
 void OpenElements(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes, LoopShare share) {
   const int64_t groups = share.groups;
   if (share.cooperative || CeilDivide(count, groups) > lanes) return OpenTurns(writer, name, count, lanes, share);
-  writer.Line(fmt::format("uint {} = {}lane;", name, OwnBase(count, groups)));
+  writer.Line("uint {} = {}lane;", name, OwnBase(count, groups));
   const std::string owns = OwnsElement(count, lanes, groups);
   writer.OpenBlock(owns.empty() ? "" : fmt::format("if ({})", owns));
 }
