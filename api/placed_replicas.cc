@@ -81,7 +81,7 @@ struct PlacedExecutable::State {
     auto place = std::make_unique<Places::Place>();
     auto host = std::make_unique<Host>();
     place->number = at.here;
-    VXLA_ASSIGN_OR_RETURN(place->program, MergeDevicesOfPlace(module, grid(), shared, at));
+    VXLA_ASSIGN_OR_RETURN(place->program, MergeDevices(module, grid(), shared, at));
     if (may_run_apart && RunsApart(module, place->program))
       return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) host->registry = *evaluate.custom_calls;

@@ -10,7 +10,7 @@
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/passes/base/prepare.h"
+#include "core/passes/base/pipeline.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/bundle/bundle.h"
 

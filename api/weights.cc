@@ -10,7 +10,7 @@
 #include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
-#include "core/passes/simplify/loop_state.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

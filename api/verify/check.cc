@@ -13,7 +13,7 @@
 #include "core/host/ranges.h"
 #include "core/ir/observation.h"
 #include "core/mlir/reader/parser.h"
-#include "core/passes/base/prepare.h"
+#include "core/passes/base/pipeline.h"
 #include "core/passes/devices/device_merger.h"
 #include "scheduler/runtime/programs/merged.h"
 

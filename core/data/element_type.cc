@@ -1,5 +1,7 @@
 #include "core/data/element_type.h"
 
+#include <algorithm>
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -69,6 +71,10 @@ int64_t MinSigned(ElementType type) { return -MaxSigned(type) - 1; }
 int64_t MaxSigned(ElementType type) { return static_cast<int64_t>((uint64_t{1} << (BitWidth(type) - 1)) - 1); }
 uint64_t MaxUnsigned(ElementType type) {
   return BitWidth(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitWidth(type)) - 1;
+}
+int64_t LargestInteger(ElementType type) {
+  if (IsSigned(type)) return MaxSigned(type);
+  return static_cast<int64_t>(std::min<uint64_t>(MaxUnsigned(type), INT64_MAX));
 }
 
 }  // namespace VXLA_NAMESPACE

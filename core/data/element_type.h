@@ -81,6 +81,8 @@ Carrier CarrierOf(ElementType type);  // signed -> kInt64; unsigned and pred -> 
 int64_t MinSigned(ElementType type);
 int64_t MaxSigned(ElementType type);
 uint64_t MaxUnsigned(ElementType type);
+// The largest one that int64 holds too.
+int64_t LargestInteger(ElementType type);
 
 }  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

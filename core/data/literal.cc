@@ -239,6 +239,17 @@ Literal Literal::Reshaped(const Shape& shape) && {
 
 Literal Literal::Reshaped(const Shape& shape) const& { return Literal(*this).Reshaped(shape); }
 
+std::optional<Literal> Literal::OnlyNumber() const {
+  if (!shape_.IsArray() || is_dynamic() || element_count() == 0) return std::nullopt;
+  Literal one(Shape(shape_.element_type()));
+  const std::span<const std::byte> all = bytes();
+  const size_t width = one.bytes().size();
+  const bool same = std::ranges::equal(all.subspan(width), all.first(all.size() - width));
+  if (!same || all.size() != width * static_cast<size_t>(element_count())) return std::nullopt;
+  std::ranges::copy(all.first(width), one.mutable_bytes().begin());
+  return one;
+}
+
 bool operator==(const Literal& a, const Literal& b) {
   return a.shape_ == b.shape_ && a.bytes_ == b.bytes_ && a.dynamic_sizes_ == b.dynamic_sizes_ &&
          a.tuple_elements_ == b.tuple_elements_;

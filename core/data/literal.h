@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -87,6 +88,9 @@ class Literal {
   // bounds otherwise.
   Literal Reshaped(const Shape& shape) &&;
   Literal Reshaped(const Shape& shape) const&;
+
+  // Of an array of one number, live in all places: it as a scalar.
+  std::optional<Literal> OnlyNumber() const;
 
   // Same shape and the same bits.
   friend bool operator==(const Literal& a, const Literal& b);

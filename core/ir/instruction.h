@@ -100,6 +100,10 @@ class Instruction {
   // The dimensions attribute of the opcodes that have DimensionsAttributes.
   const IntList& dimensions() const { return attributes<DimensionsAttributes>().dimensions; }
   const Literal& literal() const { return *attributes<ConstantAttributes>().literal; }
+  // Of a constant whose text gives its value; null of all else.
+  const Literal* known_literal() const {
+    return opcode_ == Opcode::kConstant ? attributes<ConstantAttributes>().literal.get() : nullptr;
+  }
   int64_t parameter_number() const { return attributes<ParameterAttributes>().number; }
   // Of a fusion, once DescribeFusions has seen it and until its operands or what it calls change; copies have none.
   const std::shared_ptr<const FusionDescription>& description() const { return description_; }

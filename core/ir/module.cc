@@ -68,6 +68,21 @@ bool DeepProperty::Of(const Instruction& instruction) {
   return std::ranges::any_of(instruction.called(), [&](const Computation* called) { return known_.at(called); });
 }
 
+std::vector<const Computation*> CalledDeep(std::span<Computation* const> called) {
+  std::vector<const Computation*> all, work(called.begin(), called.end());
+  std::unordered_set<const Computation*> seen;
+  while (!work.empty()) {
+    const Computation* computation = work.back();
+    work.pop_back();
+    if (!seen.insert(computation).second) continue;
+    all.push_back(computation);
+    for (const auto& inner : computation->instructions()) {
+      work.insert(work.end(), inner->called().begin(), inner->called().end());
+    }
+  }
+  return all;
+}
+
 bool HasSideEffect(const Instruction& instruction) { return SideEffects().Of(instruction); }
 
 Computation::Computation(std::string name) : name_(std::move(name)) {}
@@ -242,18 +257,10 @@ void Module::SortComputations() {
 }
 
 void Module::RemoveUnusedComputations() {
-  for (const auto& computation : computations_) computation->mark_ = Mark::kNew;
-  std::vector<Computation*> work{entry_};
-  while (!work.empty()) {
-    Computation* computation = work.back();
-    work.pop_back();
-    if (std::exchange(computation->mark_, Mark::kPlaced) == Mark::kPlaced) continue;
-    for (const auto& instruction : computation->instructions()) {
-      work.insert(work.end(), instruction->called().begin(), instruction->called().end());
-    }
-  }
+  const std::vector<const Computation*> reached = CalledDeep({&entry_, 1});
+  const std::unordered_set<const Computation*> used(reached.begin(), reached.end());
   std::erase_if(computations_, [&](const auto& c) {
-    if (c->mark_ == Mark::kPlaced) return false;
+    if (used.contains(c.get())) return false;
     names_.erase(c->name());
     return true;
   });

@@ -140,6 +140,9 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
 // Computations call one another no deeper than kMaxCallDepth (core/limits.h). Callees must come before their callers.
 Status CheckCallDepth(const Module& module);
 
+// These and what they call, however deep, once each.
+std::vector<const Computation*> CalledDeep(std::span<Computation* const> called);
+
 bool HasSideEffect(const Instruction& instruction);
 // Infeeds, outfeeds, and what is sent to and received from a host.
 bool IsHostTransfer(const Instruction& instruction);

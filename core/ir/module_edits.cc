@@ -35,6 +35,16 @@ void KeepOrder(Module& module, DeepProperty::Has has) {
   }
 }
 
+bool RemoveDeadCode(Module& module) {
+  const size_t before = module.computations().size();
+  module.RemoveUnusedComputations();
+  bool changed = false;
+  SideEffects effects;  // what is removed has none, so the answers stay true
+  for (const auto& computation : module.computations()) changed |= computation->RemoveDead(effects) > 0;
+  if (changed) module.RemoveUnusedComputations();  // what only dead instructions called
+  return changed || module.computations().size() != before;
+}
+
 Computation* AddProgram(Module& module, const Module& program) {
   std::unordered_map<const Computation*, Computation*> copies;
   for (const auto& original : program.computations()) {

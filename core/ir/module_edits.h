@@ -16,6 +16,10 @@ void MoveControlEdges(Instruction* from, Instruction* to);
 // By control edges, in each computation: those that have the property, deep, run in the order in which they stand.
 void KeepOrder(Module& module, DeepProperty::Has has);
 
+// Removes instructions that no root and no side effect needs, then computations that the entry does not reach.
+// Parameters stay. Returns whether anything went.
+bool RemoveDeadCode(Module& module);
+
 // Copies a program with what it calls into a module; returns its entry there.
 Computation* AddProgram(Module& module, const Module& program);
 

@@ -38,9 +38,8 @@ bool MayBeGrouped(const Instruction& window) {
   if (IsIdempotent(SingleOperation(reducer))) return true;
   std::vector<const Literal*> initial_values;
   for (int i = window.operand_count() / 2; i < window.operand_count(); ++i) {
-    const Instruction& value = *window.operand(i);
-    if (value.opcode() != Opcode::kConstant || value.attributes<ConstantAttributes>().literal == nullptr) return false;
-    initial_values.push_back(&value.literal());
+    initial_values.push_back(window.operand(i)->known_literal());
+    if (initial_values.back() == nullptr) return false;
   }
   return IsIdentityOf(reducer, initial_values) && OrderOf(reducer) != CombinerOrder::kInOrder;
 }

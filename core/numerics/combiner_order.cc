@@ -184,8 +184,7 @@ Sample Clamped(ElementType type, const std::vector<Sample>& operands) {
 
 Sample EvaluatedSample(const Instruction& i, const std::vector<Sample>& operands) {
   if (i.opcode() == Opcode::kConstant) {
-    const bool given = i.shape().IsScalar() && i.attributes<ConstantAttributes>().literal != nullptr;
-    return given ? SampleOf(i.literal()) : Sample{};
+    return i.shape().IsScalar() && i.known_literal() != nullptr ? SampleOf(i.literal()) : Sample{};
   }
   if (operands.empty() || !i.called().empty() || !i.shape().IsScalar()) return {};
   // What is not chosen need not be defined.

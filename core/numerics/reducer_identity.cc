@@ -173,8 +173,7 @@ Known Binary(const Instruction& i, const Known& a, const Known& b) {
 
 Known Evaluated(const Instruction& i, std::span<const Known> operands) {
   if (i.opcode() == Opcode::kConstant) {
-    const bool given = i.shape().IsScalar() && i.attributes<ConstantAttributes>().literal != nullptr;
-    return given ? OfLiteral(i.literal()) : Known{};
+    return i.shape().IsScalar() && i.known_literal() != nullptr ? OfLiteral(i.literal()) : Known{};
   }
   if (!IsElementwise(i.opcode()) || !i.called().empty()) return {};
   if (i.opcode() == Opcode::kSelect) {

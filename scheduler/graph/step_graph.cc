@@ -208,7 +208,7 @@ Status StepGraphBuilder::AddComputation(const Computation& computation) {
 }
 
 Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kConstant && instruction.attributes<ConstantAttributes>().literal == nullptr) {
+  if (instruction.opcode() == Opcode::kConstant && instruction.known_literal() == nullptr) {
     return InvalidArgument("constant {}: the text leaves its value out (...), so it cannot be run", instruction.name())
         .At(instruction.location());
   }

@@ -1,9 +1,8 @@
 // Dynamic dimensions that HLO text leaves for inference to find, and custom calls that name operations on them.
-#include "core/passes/sizes/live_flags.h"
-
 #include <gtest/gtest.h>
 
 #include "core/passes/expand/repairs.h"
+#include "core/passes/sizes/dynamic_padder.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"

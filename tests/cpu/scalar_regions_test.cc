@@ -1,9 +1,8 @@
 // Regions of scalars that hold arrays and loops, as HLO text states them.
-#include "core/passes/expand/scalar_regions.h"
-
 #include <gtest/gtest.h>
 
 #include "core/passes/base/verifier.h"
+#include "core/passes/expand/expanders.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"
@@ -16,7 +15,7 @@ std::string Scalarized(const std::string& text) {
   const auto module = ParseHlo(text);
   if (!module.ok()) return module.status().message();
   if (const Status status = Verify(**module); !status.ok()) return status.message();
-  EXPECT_TRUE(mlir::ScalarizeRegions(**module)) << text;
+  EXPECT_TRUE(ScalarizeRegions(**module)) << text;
   return PrintHlo(**module);
 }
 
@@ -152,7 +151,7 @@ TEST(ScalarRegionsTest, ScalarsStay) {
       Entry("x = f32[3] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=f",
             "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }\n"));
   ASSERT_TRUE(module.ok() && Verify(**module).ok());
-  EXPECT_FALSE(mlir::ScalarizeRegions(**module));
+  EXPECT_FALSE(ScalarizeRegions(**module));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // What HLO has and StableHLO has not, written in other operations.
-#include "core/passes/expand/stablehlo_forms.h"
-
 #include <gmock/gmock.h>
 
 #include <set>
 
 #include "core/devices/replica_groups.h"
-#include "core/passes/base/dce.h"
+#include "core/ir/module_edits.h"
+#include "core/passes/expand/expanders.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "tests/mlir/mlir_test_support.h"

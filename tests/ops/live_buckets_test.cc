@@ -1,13 +1,12 @@
 // Heavy work on arrays whose live sizes data decide runs at the bound that fits best
-// (core/passes/sizes/live_buckets.h).
-#include "core/passes/sizes/live_buckets.h"
-
+// (core/passes/sizes/dynamic_padder.h).
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/verifier.h"
+#include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_sizes.h"
 #include "scheduler/plan/plan.h"
 #include "tests/support/device_test_support.h"

@@ -240,7 +240,7 @@ TEST(LiveRowsTest, ASortOfFewerAfterMoreKeepsWhatDoesNotLiveLast) {
   });
 }
 
-// Below the least bound that is made smaller (core/passes/sizes/live_buckets.h), whose kernels run up to the bound.
+// Below the least bound that is made smaller (core/passes/sizes/dynamic_padder.h), whose kernels run up to the bound.
 TEST(LiveRowsTest, FewerAfterMoreOfEveryFamily) {
   const std::string text = std::string(kHead) + R"(ENTRY e {
   t = f32[500,8] parameter(0)

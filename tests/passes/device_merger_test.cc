@@ -151,7 +151,7 @@ TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {
       "ENTRY e { x = bf16[4] parameter(0)  ROOT r = bf16[4] all-reduce(x), replica_groups={}, to_apply=sum }");
   ASSERT_TRUE(module.ok());
   for (const int64_t here : {0, 1}) {
-    const auto program = MergeDevicesOfPlace(**module, {8, 1}, {false}, {{0, 0, 0, 0, 1, 1, 1, 1}, here});
+    const auto program = MergeDevices(**module, {8, 1}, {false}, DevicePlaces{{0, 0, 0, 0, 1, 1, 1, 1}, here});
     ASSERT_TRUE(program.ok()) << program.status().message();
     ASSERT_EQ(program->exchanges.size(), 1u);
     for (const auto& posted : program->exchanges[0].posted) {
@@ -160,7 +160,7 @@ TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {
     }
   }
   // What all have needs no exchange.
-  const auto shared = MergeDevicesOfPlace(**module, {8, 1}, {true}, {{0, 0, 0, 0, 1, 1, 1, 1}, 0});
+  const auto shared = MergeDevices(**module, {8, 1}, {true}, DevicePlaces{{0, 0, 0, 0, 1, 1, 1, 1}, 0});
   ASSERT_TRUE(shared.ok()) << shared.status().message();
   EXPECT_TRUE(shared->exchanges.empty());
 }
@@ -171,7 +171,8 @@ TEST(DeviceMergerTest, PlacesReceiveWhatTheyTake) {
     const auto module =
         ParseHlo(kSum + std::string("ENTRY e { x = f32[1024] parameter(0)  ROOT r = ") + collective + " }");
     EXPECT_TRUE(module.ok()) << module.status().message();
-    const auto program = MergeDevicesOfPlace(**module, {4, 1}, {false}, {{0, 1, 2, 3}, 1, PlaceLink::kStaging, form});
+    const auto program =
+        MergeDevices(**module, {4, 1}, {false}, DevicePlaces{{0, 1, 2, 3}, 1, PlaceLink::kStaging, form});
     EXPECT_TRUE(program.ok()) << program.status().message();
     std::vector<int64_t> bytes;
     for (const PlaceExchange& exchange : program->exchanges) {

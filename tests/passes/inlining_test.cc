@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "core/builder/builder.h"
-#include "core/ir/module.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/cse.h"
-#include "core/passes/base/dce.h"
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"
 

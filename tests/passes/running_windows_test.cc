@@ -7,7 +7,7 @@
 #include "core/maps/running_window.h"
 #include "core/numerics/reducer_identity.h"
 #include "core/passes/base/verifier.h"
-#include "core/passes/scans/sliding_windows.h"
+#include "core/passes/scans/scans.h"
 #include "core/text/hlo_parser.h"
 
 namespace VXLA_NAMESPACE {

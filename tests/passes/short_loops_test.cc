@@ -4,8 +4,8 @@
 
 #include "core/passes/base/pipeline.h"
 #include "core/passes/base/verifier.h"
-#include "core/passes/simplify/copy_order.h"
 #include "core/passes/simplify/integer_folding.h"
+#include "core/passes/simplify/simplifiers.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 

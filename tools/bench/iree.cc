@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/mlir/printer/printer.h"
-#include "core/passes/expand/stablehlo_forms.h"
+#include "core/passes/expand/expanders.h"
 #include "tools/bench/load.h"
 #include "tools/files.h"
 #include "tools/process.h"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/mlir/printer/printer.h"
-#include "core/passes/expand/stablehlo_forms.h"
+#include "core/passes/expand/expanders.h"
 #include "generated/bench_xla_script.h"
 #include "generated/vxla_build_info.h"
 #include "tools/files.h"

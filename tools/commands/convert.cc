@@ -5,7 +5,7 @@
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/mlir/printer/printer.h"
 #include "core/mlir/reader/parser.h"
-#include "core/passes/expand/stablehlo_forms.h"
+#include "core/passes/expand/expanders.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle/bundle.h"
 #include "tools/command_line.h"

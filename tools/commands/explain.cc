@@ -266,7 +266,7 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
   MergedProgram merged;
   if (given) {
     first_place = places.devices[0];
-    VXLA_ASSIGN_OR_RETURN(merged, MergeDevicesOfPlace(*module, grid, {}, {places.place_of, 0}));
+    VXLA_ASSIGN_OR_RETURN(merged, MergeDevices(*module, grid, {}, DevicePlaces{places.place_of, 0}));
     for (const PlaceExchange& exchange : merged.exchanges)
       flags.compile.registry->Register(exchange.target(), [](void*, const void**) {});
     std::vector<const DeviceFacts*> facts;

@@ -10,7 +10,7 @@
 
 #include "core/host/guarded.h"
 #include "core/mlir/importer/import_state.h"
-#include "core/passes/base/prepare.h"
+#include "core/passes/base/pipeline.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

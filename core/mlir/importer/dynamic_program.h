@@ -30,7 +30,7 @@ class DynamicProgram {
   const Program& program() const;
   // The entry's parameters, as its text has them.
   const std::vector<Type>& parameters() const;
-  // Prepared (core/passes/base/prepare.h).
+  // Prepared (core/passes/base/pipeline.h).
   Result<SpecializedModule> Refine(const ProgramFacts& facts, const FoldInstruction& fold) const;
 
  private:

@@ -4,7 +4,7 @@
 
 #include "core/host/ranges.h"
 #include "core/mlir/importer/import_operations.h"
-#include "core/passes/expand/scalar_regions.h"
+#include "core/passes/expand/expanders.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

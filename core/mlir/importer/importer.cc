@@ -9,7 +9,7 @@
 #include "core/mlir/importer/dynamic_program.h"
 #include "core/mlir/importer/import_operations.h"
 #include "core/mlir/reader/parser.h"
-#include "core/passes/base/prepare.h"
+#include "core/passes/base/pipeline.h"
 #include "core/passes/sharding/partitioner.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -22,7 +22,7 @@ struct ProgramFacts {
 bool HasUnknownSize(const Shape& shape);
 // Whether a value has a dimension of unknown size or no rank, or an operation computes with sizes.
 bool NeedsRefinement(const Program& program);
-// A program at given argument shapes, prepared (core/passes/base/prepare.h): all sizes follow from them and are
+// A program at given argument shapes, prepared (core/passes/base/pipeline.h): all sizes follow from them and are
 // constants of the module. Where one depends on data, the module's result is what has to be known, for `answers`.
 // `fold` evaluates instructions on constants, which sizes are computed with.
 Result<SpecializedModule> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);

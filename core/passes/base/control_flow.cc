@@ -69,8 +69,7 @@ Instruction* ElementOf(Instruction* value, int64_t k) {
 }
 
 bool IsKnownScalar(const Instruction* i) {
-  return i != nullptr && i->opcode() == Opcode::kConstant && i->shape().IsScalar() &&
-         i->attributes<ConstantAttributes>().literal != nullptr;
+  return i != nullptr && i->shape().IsScalar() && i->known_literal() != nullptr;
 }
 
 // Uses of a state element read a constant instead; the element of the returned tuple stays what it is.
@@ -176,22 +175,17 @@ Result<bool> SeparateControlComputations(Module& module) {
 }
 
 bool MergeEqualBranches(Module& module) {
-  bool changed = false;
-  for (const auto& computation : module.computations()) {
-    for (Instruction* i : InstructionList(*computation)) {
-      if (i->opcode() != Opcode::kConditional) continue;
-      bool equal = true;
-      for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
-        equal &= i->operand(k + 1) == i->operand(1) && SameStructure(*i->called(k), *i->called(0));
-      }
-      if (!equal) continue;
-      computation->ReplaceAllUses(
-          i,
-          Expansion(*computation, i).Add(Opcode::kCall, i->shape(), {i->operand(1)}, CallAttributes{}, {i->called(0)}));
-      computation->Remove(i);
-      changed = true;
-    }
-  }
+  const bool changed = ExpandEach(
+      AllComputations(module),
+      [](Computation& computation, Instruction* i) -> Instruction* {
+        if (i->opcode() != Opcode::kConditional) return nullptr;
+        for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
+          if (i->operand(k + 1) != i->operand(1) || !SameStructure(*i->called(k), *i->called(0))) return nullptr;
+        }
+        return Expansion(computation, i)
+            .Add(Opcode::kCall, i->shape(), {i->operand(1)}, CallAttributes{}, {i->called(0)});
+      },
+      LiveSizesIn::kExpanded);
   if (changed) module.RemoveUnusedComputations();
   return changed;
 }

@@ -76,7 +76,7 @@ size_t HashOf(const Instruction& instruction) {
   for (int64_t size : instruction.shape().dimensions()) Mix(hash, static_cast<size_t>(size));
   for (const Instruction* operand : instruction.operands()) Mix(hash, std::hash<const void*>{}(operand));
   for (const Computation* called : instruction.called()) Mix(hash, called->instructions().size());
-  if (instruction.opcode() == Opcode::kConstant && instruction.attributes<ConstantAttributes>().literal != nullptr) {
+  if (instruction.known_literal() != nullptr) {
     for (const Literal* leaf : FlattenLiteral(instruction.literal())) {
       const auto bytes = leaf->bytes();
       Mix(hash, std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
@@ -92,7 +92,7 @@ bool SameButForOperands(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || !(a.shape() == b.shape()) || !SameLayouts(a.shape(), b.shape())) return false;
   if (a.called().size() != b.called().size() || !(a.attributes() == b.attributes())) return false;
   // Elided constants have no value, so they equal nothing.
-  if (a.opcode() == Opcode::kConstant && a.attributes<ConstantAttributes>().literal == nullptr) return false;
+  if (a.opcode() == Opcode::kConstant && a.known_literal() == nullptr) return false;
   if (a.opcode() == Opcode::kCustomCall && !(a.common().backend_config == b.common().backend_config)) return false;
   return true;
 }

@@ -1,6 +1,7 @@
 #include "core/passes/base/element_walk.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "core/numerics/reducer_facts.h"
@@ -91,10 +92,70 @@ bool IsMadeOfProduct(const Instruction& value) {
   return !pending.empty();  // too much to tell
 }
 
+bool ProductWalk::Reaches(const Instruction* i) {
+  constexpr size_t kMostLinks = 256;
+  if (const auto known = reaches_.find(i); known != reaches_.end()) return known->second;
+  if (reaches_.size() > kMostLinks) return false;
+  reaches_[i] = false;
+  if (i->shape().IsTuple() || i->shape().ElementCount() != elements_) return false;
+  if (IsPlainProduct(*i)) {
+    if (products_.size() == most_products_) return false;
+    products_.push_back(i);
+    return reaches_[i] = true;
+  }
+  if (!IsElementwise(i->opcode()) && !OnlyMoves(*i)) return false;
+  bool any = false;
+  for (const Instruction* operand : i->operands()) any |= Reaches(operand);
+  return reaches_[i] = any;
+}
+
+bool ProductWalk::IsReached(const Instruction* i) const {
+  const auto known = reaches_.find(i);
+  return known != reaches_.end() && known->second;
+}
+
+std::vector<const Instruction*> ProductWalk::Reached() const {
+  std::vector<const Instruction*> all;
+  for (const auto& [instruction, reached] : reaches_) {
+    if (reached) all.push_back(instruction);
+  }
+  return all;
+}
+
+bool ProductWalk::OnePlaceEach(IndexSpace& space, const Instruction* first, const MultiIndex& index) {
+  places_ = {{first, index}};
+  paths_ = {{first, {}}};
+  std::vector<const Instruction*> pending{first};
+  while (!pending.empty()) {
+    const Instruction* i = pending.back();
+    pending.pop_back();
+    for (int k = 0; i->opcode() != Opcode::kDot && k < i->operand_count(); ++k) {
+      if (!IsReached(i->operand(k))) continue;
+      MultiIndex at = OperandIndex(space, *i, k, places_.at(i));
+      const auto [known, fresh] = places_.emplace(i->operand(k), at);
+      if (!fresh && known->second != at) return false;
+      if (!fresh) continue;
+      OperandPath& path = paths_[i->operand(k)] = paths_.at(i);
+      path.emplace_back(i, k);
+      pending.push_back(i->operand(k));
+    }
+  }
+  return std::ranges::all_of(products_, [&](const Instruction* product) { return places_.contains(product); });
+}
+
 bool IsReductionBy(const Instruction& i, Opcode operation, double identity) {
   if (i.opcode() != Opcode::kReduce || i.operand_count() != 2 || !IsRealFloat(i) || i.notes().wide_sum) return false;
   const std::optional<double> init = SplatOf(*i.operand(1));
   return SingleOperation(*i.called(0)) == operation && init && *init == identity;
+}
+
+std::optional<Opcode> PlainReductionOf(const Instruction& i) {
+  using enum Opcode;
+  for (const auto& [operation, identity] :
+       {std::pair(kAdd, 0.0), std::pair(kMaximum, -HUGE_VAL), std::pair(kMinimum, HUGE_VAL)}) {
+    if (IsReductionBy(i, operation, identity)) return operation;
+  }
+  return std::nullopt;
 }
 
 MultiIndex ReducedIndex(IndexSpace& space, const Instruction& reduce, const MultiIndex& index,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,34 @@ std::optional<double> SplatOf(const Instruction& i);
 bool IsPlainProduct(const Instruction& i);
 // Whether it is made, element by element, of a product of as many elements.
 bool IsMadeOfProduct(const Instruction& i);
+// The products that a value is made of, element by element, and all that is on the way to them, itself among it. Of
+// many products or links it tells too little.
+class ProductWalk {
+ public:
+  // Of so many elements, and products at most: others are read from memory.
+  ProductWalk(int64_t elements, size_t most_products) : elements_(elements), most_products_(most_products) {}
+  // Whether a product feeds the value; asked of it first.
+  bool Reaches(const Instruction* i);
+  bool IsReached(const Instruction* i) const;
+  std::vector<const Instruction*> Reached() const;
+  // Whether each is read at one place where the first, wanted at `index`, is made; places and paths are known then.
+  bool OnePlaceEach(IndexSpace& space, const Instruction* first, const MultiIndex& index);
+  const MultiIndex& PlaceOf(const Instruction* i) const { return places_.at(i); }
+  const OperandPath& PathTo(const Instruction* i) const { return paths_.at(i); }
+  const std::vector<const Instruction*>& products() const { return products_; }
+
+ private:
+  const int64_t elements_;
+  const size_t most_products_;
+  std::vector<const Instruction*> products_;
+  std::unordered_map<const Instruction*, bool> reaches_;
+  std::unordered_map<const Instruction*, MultiIndex> places_;
+  std::unordered_map<const Instruction*, OperandPath> paths_;
+};
 // A reduction of one such array with this operation, its sums f32, from what leaves it alone.
 bool IsReductionBy(const Instruction& i, Opcode operation, double identity);
+// Of such a reduction by sum, maximum or minimum: the operation.
+std::optional<Opcode> PlainReductionOf(const Instruction& i);
 // What a reduction reads for its result at `index`: `along` counts what is reduced.
 MultiIndex ReducedIndex(IndexSpace& space, const Instruction& reduce, const MultiIndex& index,
                         const IndexExpression& along);

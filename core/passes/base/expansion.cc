@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <ranges>
 
 #include "core/host/ranges.h"
@@ -19,6 +20,12 @@ void AddFlags(Shape& shape, const Shape& other) {
 }
 
 }  // namespace
+
+IntList UpTo(int64_t count) {
+  IntList numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
 
 Shape TupleShapeOf(std::span<Instruction* const> values) {
   return Shape::Tuple(Transformed(values, &Instruction::shape));
@@ -208,6 +215,30 @@ Instruction* Expansion::Started(Instruction* first, Instruction* second) {
   return TupleOf(std::move(elements));
 }
 
+Instruction* Expansion::DoneAtOnce() {
+  const std::vector<Instruction*> operands(instruction_->operands().begin(), instruction_->operands().end());
+  switch (instruction_->opcode()) {
+    case Opcode::kCopyStart:  // (destination, source, context)
+      return Started(operands[0], operands[0]);
+    case Opcode::kCopyDone:
+      return Element(operands[0], 0);
+    case Opcode::kAsyncStart: {
+      const Shape& result = instruction_->shape().tuple_elements()[1];
+      Instruction* const given = Add(Opcode::kCall, result, operands, CallAttributes{}, {instruction_->called(0)});
+      return Started(TupleOf(operands), given);
+    }
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAllReduceDone:
+      return operands[0];
+    case Opcode::kAsyncDone:
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+      return Element(operands[0], 1);
+    default:
+      return nullptr;
+  }
+}
+
 std::vector<Instruction*> Expansion::Called(Computation* called, std::vector<Instruction*> arguments) {
   return Elements(Add(Opcode::kCall, called->root()->shape(), std::move(arguments), CallAttributes{}, {called}));
 }
@@ -222,8 +253,8 @@ Computation* AddCombiner(Module& module, Opcode opcode, ElementType type, std::s
   return combiner;
 }
 
-Computation* AddTopKOrder(Module& module, ElementType type, bool largest) {
-  Computation* const order = module.AddComputation("precedes");
+Computation* AddTopKOrder(Module& module, ElementType type, bool largest, std::string name) {
+  Computation* const order = module.AddComputation(std::move(name));
   Expansion in(*order);
   std::vector<Instruction*> values;
   for (int64_t k = 0; k < 4; ++k) values.push_back(in.Parameter(Shape(k < 2 ? type : ElementType::kS32), k));

@@ -12,6 +12,8 @@ namespace VXLA_NAMESPACE {
 // The dimensions of an array as a list.
 inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 
+// 0, 1 ... count - 1.
+IntList UpTo(int64_t count);
 // Of a tuple of these values.
 Shape TupleShapeOf(std::span<Instruction* const> values);
 ElementType UnsignedOfWidth(int bits);
@@ -40,6 +42,9 @@ class Expansion {
   }
   Instruction* Constant(Literal literal);
   Instruction* Number(ElementType type, int64_t value);  // a scalar
+  Instruction* Number(int64_t value, const Instruction* like) {
+    return Spread(Number(like->shape().element_type(), value), SizesOf(like->shape()));
+  }
   Instruction* Zero(ElementType type) { return Constant(Literal(Shape(type))); }
   // `scalar` in an array of these sizes; itself if there are none.
   Instruction* Spread(Instruction* scalar, IntList sizes);
@@ -103,6 +108,9 @@ class Expansion {
   std::vector<Instruction*> Called(Computation* called, std::vector<Instruction*> arguments);
   // What a -start form gives: (`first`, `second`, contexts ...).
   Instruction* Started(Instruction* first, Instruction* second);
+  // What pairs of starts and dones come to where a start does all of it, and of exchanges what is given: null of
+  // others.
+  Instruction* DoneAtOnce();
 
  private:
   Computation& computation_;
@@ -113,7 +121,7 @@ class Expansion {
 // A computation of two scalars that is one operation; without a name that of the operation.
 Computation* AddCombiner(Module& module, Opcode opcode, ElementType type, std::string name = {});
 // (value, value, number, number): whether the first value comes first for topk, NaN and signs of zeros included.
-Computation* AddTopKOrder(Module& module, ElementType type, bool largest);
+Computation* AddTopKOrder(Module& module, ElementType type, bool largest, std::string name = "precedes");
 // A combiner of so many pairs, of two that live, else of the one that does; a flag more in each place says whether any
 // did. counts: else the first ones always live, and their flag stays as it is.
 Computation* AddFlaggedForm(Module& module, Computation* combiner, int64_t count, bool counts);

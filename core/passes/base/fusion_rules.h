@@ -55,6 +55,10 @@ int64_t ProductReuse(const Instruction& product, const Instruction& operand);
 // True if `user`, at row-major linear index i, reads its operand `k` at linear index i.
 bool ReadsAtOwnIndex(const Instruction& user, int k);
 
+// Whether a fusion reads fused parameter `number` only at the row-major position of the element that it is about to
+// write, or to reduce.
+bool ReadsOwnElementOnly(const Computation& fused, int64_t number);
+
 // The iteration space of a row program: O rows of R elements. Arrays lie in it by their linear index, so shapes that
 // reshapes turn into one another lie in it alike: a reduction of [B,S,D] over D and one of [B*S,D] over D share a
 // space.

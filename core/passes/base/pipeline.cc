@@ -4,26 +4,21 @@
 #include <chrono>
 #include <span>
 
+#include "core/ir/module_edits.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/call_inliner.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/cse.h"
-#include "core/passes/base/dce.h"
+#include "core/passes/base/verifier.h"
 #include "core/passes/devices/one_device.h"
 #include "core/passes/expand/expanders.h"
+#include "core/passes/expand/repairs.h"
 #include "core/passes/fuse/fusion.h"
 #include "core/passes/giants/giant_splitter.h"
-#include "core/passes/scans/associative_scans.h"
-#include "core/passes/scans/matrix_scans.h"
-#include "core/passes/scans/sliding_windows.h"
-#include "core/passes/simplify/algebraic_simplifier.h"
-#include "core/passes/simplify/copy_order.h"
+#include "core/passes/scans/scans.h"
 #include "core/passes/simplify/integer_folding.h"
-#include "core/passes/simplify/loop_hoisting.h"
-#include "core/passes/simplify/loop_unroller.h"
-#include "core/passes/simplify/wide_concatenates.h"
+#include "core/passes/simplify/simplifiers.h"
 #include "core/passes/sizes/dynamic_padder.h"
-#include "core/passes/sizes/live_buckets.h"
 #include "core/passes/sizes/live_rows.h"
 #include "core/passes/sizes/live_specializer.h"
 
@@ -196,6 +191,16 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   VXLA_RETURN_IF_ERROR(pipeline.RunUntilNothingChanges(kRepeated));
   VXLA_RETURN_IF_ERROR(pipeline.RunAll(kLast));
   return optimized;
+}
+
+Status Prepare(Module& module) {
+  ReplaceNamedCalls(module);
+  AddLiveFlags(module);
+  FinishCarriedTransfers(module);
+  UnmixPrecision(module);
+  VXLA_RETURN_IF_ERROR(Verify(module));
+  ScalarizeRegions(module);
+  return OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE

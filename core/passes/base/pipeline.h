@@ -1,4 +1,6 @@
-// Optimize: from a verified module to one that lowering understands: flat, simplified, fused.
+// Prepare: from a module as it was read, or made for known sizes, to one that everything after takes: verified, with
+// what only some readers understand in the terms of plain operations. Optimize: from there to one that lowering
+// understands: flat, simplified, fused.
 #pragma once
 
 #include <functional>
@@ -11,6 +13,9 @@
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {
+
+// Once, by whoever makes a module: ParseProgram of what it reads, mlir::DynamicProgram of what it makes for sizes.
+Status Prepare(Module& module);
 
 // What a pass did: `round` counts from 1 where passes run until nothing changes, and is 0 elsewhere.
 struct PassRun {

@@ -104,15 +104,11 @@ Status CheckInstruction(const Instruction& instruction, Applied& applied) {
   }
   VXLA_RETURN_IF_ERROR(CheckLayout(instruction.shape()));
   VXLA_ASSIGN_OR_RETURN(const Shape inferred, InferShape(instruction));
-  if (!Compatible(inferred, instruction.shape())) {  // stated_c2
-    return InvalidArgument("{}: the stated shape {} should be {}", OpcodeText(instruction.opcode()),
-                           instruction.shape().ToString(), inferred.ToString());
-  }
-  if (!KeepsFlags(inferred, instruction.shape())) {  // dynamic_c1
-    return InvalidArgument("{}: the stated shape {} should be {}", OpcodeText(instruction.opcode()),
-                           instruction.shape().ToString(), WithFlagsOf(instruction.shape(), inferred).ToString());
-  }
-  return OkStatus();
+  const bool compatible = Compatible(inferred, instruction.shape());               // stated_c2
+  if (compatible && KeepsFlags(inferred, instruction.shape())) return OkStatus();  // dynamic_c1
+  const Shape should = compatible ? WithFlagsOf(instruction.shape(), inferred) : inferred;
+  return InvalidArgument("{}: the stated shape {} should be {}", OpcodeText(instruction.opcode()),
+                         instruction.shape().ToString(), should.ToString());
 }
 
 Status CheckParameters(const Computation& computation) {

@@ -35,8 +35,6 @@ namespace {
 
 // Who takes operand k of member m (in blocks: block k % members of an operand).
 IntList TakersOf(const Instruction& instruction, bool in_blocks, const IntList& members, size_t m, size_t k) {
-  const bool dynamic =
-      std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   switch (instruction.opcode()) {
     case Opcode::kReduceScatter:
       return in_blocks ? IntList{members[k % members.size()]} : members;
@@ -47,7 +45,7 @@ IntList TakersOf(const Instruction& instruction, bool in_blocks, const IntList& 
     case Opcode::kCollectiveBroadcast:
       return m == 0 ? members : IntList();
     case Opcode::kCollectiveReduce:  // the others' zeros live like the sum
-      return dynamic ? members : IntList{members[0]};
+      return TouchesLiveSizes(instruction) ? members : IntList{members[0]};
     default:
       return members;
   }

@@ -5,9 +5,7 @@
 #include "core/host/ranges.h"
 #include "core/ir/module_edits.h"
 #include "core/passes/base/call_inliner.h"
-#include "core/passes/base/dce.h"
 #include "core/passes/devices/device_merger_impl.h"
-#include "core/passes/devices/meeting_hoisting.h"
 #include "core/passes/simplify/integer_folding.h"
 
 namespace VXLA_NAMESPACE {
@@ -288,10 +286,9 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
   Computation* const entry = target_->AddComputation(source_.entry()->name());
   target_->set_entry(entry);
-  IntList devices = Transformed(std::views::iota(int64_t{0}, grid_.count()), [&](int64_t device) { return device; });
   Instruction* parted = nullptr;
-  VXLA_ASSIGN_OR_RETURN(const Values roots,
-                        Emit(*source_.entry(), *entry, devices, AddParameters(*entry, shared, program), parted));
+  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, UpTo(grid_.count()),
+                                                 AddParameters(*entry, shared, program), parted));
   Expansion make(*entry, *source_.entry()->root());
   Values leaves = LeavesOf(make, roots, program);
   if (parted != nullptr) {
@@ -316,31 +313,18 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
 
 }  // namespace merging
 
-namespace {
-
-Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
-                              const DevicePlaces* places) {
+Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                                   const std::optional<DevicePlaces>& places) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
   while (true) {
-    merging::Merger merger(*inlined, grid, places);
+    merging::Merger merger(*inlined, grid, places ? &*places : nullptr);
     Result<MergedProgram> merged = merger.Merge(shared);
     if (merger.hoistable().empty()) return merged;
     // One at a time: another one may have stood in its branches.
     const std::vector<Instruction*> all = InstructionList(*merger.hoistable()[0]->parent());
-    HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
+    merging::HoistMeetings(*inlined, **std::ranges::find(all, merger.hoistable()[0]));
   }
-}
-
-}  // namespace
-
-Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
-  return MergeAt(module, grid, shared, nullptr);
-}
-
-Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
-                                          const DevicePlaces& places) {
-  return MergeAt(module, grid, shared, &places);
 }
 
 int64_t PlaceExchange::SizeOf(const Piece& piece) const {

@@ -76,14 +76,13 @@ struct MergedProgram {
 // shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; kDeviceFailure: a collective
 // that not all of its members reach, or data that nobody takes (who waits for whom); kUnsupported: members that come to
 // a collective by different loops, or by branches that data decide and whose collectives differ.
-Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
-
-// The program of one of several places: what its own devices do. Parameters are those of its devices and the shared
-// ones; `results` of devices elsewhere are empty. What is not here is nowhere computed: what its devices need of it
-// comes by `exchanges`. Of devices that meet inside a loop or branch and might part, the first one's way is taken
+//
+// With `places` the program of one of several: what its own devices do. Parameters are those of its devices and the
+// shared ones; `results` of devices elsewhere are empty. What is not here is nowhere computed: what its devices need of
+// it comes by `exchanges`. Of devices that meet inside a loop or branch and might part, the first one's way is taken
 // everywhere. The same instructions as in the program of all devices combine what members give, so results have the
 // same bits wherever the devices are.
-Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
-                                          const DevicePlaces& places);
+Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                                   const std::optional<DevicePlaces>& places = {});
 
 }  // namespace VXLA_NAMESPACE

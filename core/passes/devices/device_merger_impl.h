@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/passes/devices/device_merger.h"
 
 namespace VXLA_NAMESPACE::merging {
@@ -39,6 +40,16 @@ bool IsPermute(Opcode opcode);
 // Its value, or what it does, depends on which device it is.
 bool KnowsItsDevice(const Instruction& instruction);
 
+// Exchanges between devices that every branch of a conditional comes to (meeting_hoisting.cc): devices may take
+// different branches and meet all the same. Whether all branches have the same exchanges in the same order: of one
+// kind, with equal attributes, operand shapes and reducers, none in a loop, branch or call of its own, and no send or
+// recv.
+bool CanHoistMeetings(const Instruction& conditional);
+// The exchanges in such a conditional's place, once each, between conditionals of what the branches do before, between
+// and after them. Values that live on pass from each conditional to the next, zeros in the place of the other
+// branches'.
+void HoistMeetings(Module& module, Instruction& conditional);
+
 // One class, because devices that wait, meet, exchange and part do so in the same frames of one walk.
 class Merger {
  public:
@@ -47,7 +58,7 @@ class Merger {
       : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
 
   Result<MergedProgram> Merge(const std::vector<bool>& shared);
-  // Conditionals of the source whose devices may part and meet all the same (core/passes/devices/meeting_hoisting.h),
+  // Conditionals of the source whose devices may part and meet all the same (CanHoistMeetings),
   // found by Merge.
   const std::vector<const Instruction*>& hoistable() const { return hoistable_; }
 

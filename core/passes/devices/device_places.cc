@@ -284,10 +284,9 @@ int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction
                                std::vector<Values>& given) {
   const int64_t block =
       ReductionBlock(Transformed(members, [&](const int64_t member) { return places_->place_of[member]; }));
-  const bool dynamic =
-      std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
   const Opcode kind = KindOfCollective(instruction);
-  if (block == 1 || dynamic || (kind != Opcode::kAllReduce && kind != Opcode::kReduceScatter)) return 1;
+  if (block == 1 || TouchesLiveSizes(instruction) || (kind != Opcode::kAllReduce && kind != Opcode::kReduceScatter))
+    return 1;
   if (places_->order == MemberOrder::kInARow || OrderOf(*instruction.called(0)) == CombinerOrder::kInOrder) return 1;
   Expansion make(into, instruction);
   const auto of_block = [&](size_t begin, size_t k) {

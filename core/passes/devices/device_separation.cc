@@ -106,9 +106,7 @@ SeparateProgram SeparateDevices(const Module& module, const DeviceGrid& grid, bo
       VXLA_CHECK(at->name() == own->name(), "a clone has the order of its source");
       if (!meets.Of(*own)) continue;
       if (merging::KnowsItsDevice(*own)) {
-        const bool is_static =
-            std::ranges::none_of(own->operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
-        const int64_t members = reduces && is_static && Reduces(*own) ? SizeOfGroups(*own, grid) : 0;
+        const int64_t members = reduces && !TouchesLiveSizes(*own) && Reduces(*own) ? SizeOfGroups(*own, grid) : 0;
         const bool moves = MovesAndComputesNothing(*own) || members > 0;
         CustomCallAttributes attributes =
             OwnCall(moves ? CallKind::kExchange : CallKind::kDeviceCall, static_cast<int64_t>(program.calls.size()));

@@ -5,7 +5,6 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/devices/device_merger_impl.h"
 #include "core/passes/devices/exchanges.h"
-#include "core/passes/devices/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -25,12 +24,8 @@ std::vector<IntList> Classes(const IntList& devices, const Values& values) {
 // At any depth.
 std::vector<const Instruction*> ExchangesIn(std::span<Computation* const> called) {
   std::vector<const Instruction*> exchanges;
-  std::vector<const Computation*> work(called.begin(), called.end());
-  while (!work.empty()) {
-    const Computation& computation = *work.back();
-    work.pop_back();
-    for (const auto& inner : computation.instructions()) {
-      work.insert(work.end(), inner->called().begin(), inner->called().end());
+  for (const Computation* computation : CalledDeep(called)) {
+    for (const auto& inner : computation->instructions()) {
       if (Has(inner->opcode(), Trait::kMeets)) exchanges.push_back(inner.get());
     }
   }
@@ -114,19 +109,9 @@ void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parte
 }
 
 bool Merger::StandsInLoop(const Instruction& instruction) const {
-  std::vector<const Computation*> work;
-  std::set<const Computation*> in_loops;
-  for (const auto& inner : EachInstruction(source_)) {
-    if (inner->opcode() == Opcode::kWhile) work.insert(work.end(), inner->called().begin(), inner->called().end());
-  }
-  while (!work.empty()) {
-    const Computation& computation = *work.back();
-    work.pop_back();
-    if (!in_loops.insert(&computation).second) continue;
-    for (const auto& inner : computation.instructions())
-      work.insert(work.end(), inner->called().begin(), inner->called().end());
-  }
-  return in_loops.contains(instruction.parent());
+  return std::ranges::any_of(EachInstruction(source_), [&](const auto& i) {
+    return i->opcode() == Opcode::kWhile && Contains(CalledDeep(i->called()), instruction.parent());
+  });
 }
 
 // Devices that go different ways here may meet all the same: the one that does not come now by another instruction, or

@@ -121,8 +121,7 @@ ElementType TypeOfSums(const Instruction& reduction, ElementType type) {
 
 Instruction* Joined(Expansion& make, Instruction* a, Instruction* b, const CopyOfComputation& copy_of) {
   if (const auto plain = PlainReducer(*make.instruction().called(0))) return make.Binary(*plain, a, b);
-  IntList dimensions = Transformed(std::views::iota(int64_t{0}, a->shape().rank()), [&](int64_t d) { return d; });
-  return make.Add(Opcode::kMap, a->shape(), {a, b}, DimensionsAttributes{dimensions},
+  return make.Add(Opcode::kMap, a->shape(), {a, b}, DimensionsAttributes{UpTo(a->shape().rank())},
                   {copy_of(make.instruction().called(0))});
 }
 

@@ -1,5 +1,3 @@
-#include "core/passes/devices/meeting_hoisting.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,10 +8,8 @@
 #include "core/passes/base/expansion.h"
 #include "core/passes/devices/device_merger_impl.h"
 
-namespace VXLA_NAMESPACE {
+namespace VXLA_NAMESPACE::merging {
 namespace {
-
-using Values = std::vector<Instruction*>;
 
 bool IsMeeting(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
@@ -223,4 +219,4 @@ void HoistMeetings(Module& module, Instruction& conditional) {
   module.RemoveUnusedComputations();
 }
 
-}  // namespace VXLA_NAMESPACE
+}  // namespace VXLA_NAMESPACE::merging

@@ -68,22 +68,6 @@ Instruction* Expander::Value() {
     case Opcode::kReplicaId:
     case Opcode::kPartitionId:
       return Zeros(shape);
-    case Opcode::kCopyStart:  // (destination, source, context)
-      return Started(instruction().operand(0), instruction().operand(0));
-    case Opcode::kCopyDone:
-      return Element(instruction().operand(0), 0);
-    case Opcode::kAsyncStart: {
-      Instruction* const result =
-          Add(Opcode::kCall, shape.tuple_elements()[1], Operands(), CallAttributes{}, {instruction().called(0)});
-      return Started(TupleOf(Operands()), result);
-    }
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAllReduceDone:
-      return instruction().operand(0);
-    case Opcode::kAsyncDone:
-    case Opcode::kAllGatherDone:
-    case Opcode::kCollectivePermuteDone:
-      return Element(instruction().operand(0), 1);
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
     case Opcode::kAllGather:
@@ -105,7 +89,7 @@ Instruction* Expander::Value() {
       return result == nullptr ? nullptr : Started(IsSliced() ? Operands()[0] : Together(Operands()), result);
     }
     default:
-      return nullptr;
+      return DoneAtOnce();
   }
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "core/host/ranges.h"
 #include "core/passes/base/expansion.h"
@@ -75,10 +74,7 @@ Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computatio
   Instruction* const width = make.Spread(make.Number(wide, narrow_bits), sizes);
   Instruction* const shift = make.Times(make.Iota(wide, sizes, last), width);
   if (from_bits > to_bits) {
-    IntList dimensions(words->shape().dimensions().size());
-    std::iota(dimensions.begin(), dimensions.end(), 0);
-    Instruction* const each =
-        make.Add(Opcode::kBroadcast, Shape(wide, sizes), {words}, DimensionsAttributes{dimensions});
+    Instruction* const each = make.Broadcast(words, sizes, UpTo(words->shape().rank()));
     Instruction* bits = make.Binary(Opcode::kShiftRightLogical, each, shift);
     if (narrow_bits == 1)  // a predicate is what is not 0
       bits = make.And(bits, make.Spread(make.Number(wide, 1), sizes));

@@ -16,15 +16,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// What a dot's attributes say of its operands' other dimensions.
-IntList FreeDimensions(const Shape& shape, const IntList& batch, const IntList& contracting) {
-  IntList free;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!Contains(batch, d) && !Contains(contracting, d)) free.push_back(d);
-  }
-  return free;
-}
-
 class DotExpansion : protected Expansion {
  public:
   using Expansion::Expansion;
@@ -35,15 +26,13 @@ class DotExpansion : protected Expansion {
     return DotOf(lhs, rhs, attributes, instruction().shape().element_type());
   }
   Instruction* DotOf(Instruction* lhs, Instruction* rhs, const DotAttributes& attributes, ElementType type) {
-    const Shape &left = lhs->shape(), &right = rhs->shape();
-    IntList sizes = Transformed(attributes.lhs_batch_dims, [&](const int64_t d) { return left.dimension(d); });
-    for (const int64_t d : FreeDimensions(left, attributes.lhs_batch_dims, attributes.lhs_contracting_dims)) {
-      sizes.push_back(left.dimension(d));
-    }
-    for (const int64_t d : FreeDimensions(right, attributes.rhs_batch_dims, attributes.rhs_contracting_dims)) {
-      sizes.push_back(right.dimension(d));
-    }
-    return Add(Opcode::kDot, Shape(type, sizes), {lhs, rhs}, attributes);
+    Instruction* const dot = Add(Opcode::kDot, Shape(type), {lhs, rhs}, attributes);
+    const DotSide left = SideOf(*dot, 0);
+    IntList sizes = left.batch.sizes;
+    for (const DotSide& side : {left, SideOf(*dot, 1)})
+      sizes.insert(sizes.end(), side.free.sizes.begin(), side.free.sizes.end());
+    dot->mutable_shape() = Shape(type, sizes);
+    return dot;
   }
 };
 
@@ -240,10 +229,9 @@ class RaggedDot : private DotExpansion {
   // row.
   void FindGroups() {
     const auto list_rank = static_cast<int64_t>(lists_.size());
-    IntList places = Transformed(std::views::iota(int64_t{0}, list_rank), [&](int64_t d) { return d; });
     IntList pairs = lists_;
     pairs.insert(pairs.end(), {groups_, groups_});
-    IntList at = places;
+    IntList at = UpTo(list_rank);
     at.push_back(list_rank + 1);
     Instruction* const sizes = Broadcast(Converted(instruction().operand(2), ElementType::kS32), pairs, at);
     Instruction* const before = Compare(ComparisonDirection::kLe, Iota(ElementType::kS32, pairs, list_rank + 1),
@@ -268,8 +256,7 @@ class RaggedDot : private DotExpansion {
 
   // Rows of no group are zero; the batches come first in the result.
   Instruction* KeepingRows(Instruction* result, int64_t row) {
-    IntList batches = Transformed(std::views::iota(int64_t{0}, std::ssize(lists_)), [](int64_t b) { return b; });
-    Instruction* const group = GroupsOver(SizesOf(result->shape()), batches, row);
+    Instruction* const group = GroupsOver(SizesOf(result->shape()), UpTo(std::ssize(lists_)), row);
     Instruction* const kept = Compare(ComparisonDirection::kLt, group, Count(group));
     return Select(kept, result, Zeros(result->shape()));
   }
@@ -315,8 +302,7 @@ class RaggedDot : private DotExpansion {
     Instruction* const result = DotOf(lhs_, matrices, by_row);
     // The rows go back to their place among lhs's free dimensions.
     const auto batches = static_cast<int64_t>(plain_.lhs_batch_dims.size());
-    const IntList free = FreeDimensions(lhs_->shape(), plain_.lhs_batch_dims, plain_.lhs_contracting_dims);
-    const int64_t row = batches + PlaceIn(free, ragged_);
+    const int64_t row = batches + PlaceIn(SideOf(instruction(), 0).free.dimensions, ragged_);
     IntList order;
     for (int64_t d = 0; d < result->shape().rank(); ++d) {
       if (d != batches) order.push_back(d);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -66,5 +67,21 @@ bool ExpandScans(Module& module);
 // operations that they stand for, or programs of others; wherever they stand, before calls are inlined. What has
 // neither stays for the host, as does what `host_functions` names: the caller's own functions.
 Result<bool> ExpandLibraryCalls(Module& module, const std::set<std::string>& host_functions);
+
+// `region`, of an operation that applies it to scalars, with a scalar for each element of the arrays in it: tables
+// become chains of selects, sums chains of sums, loops that constants count are written out; and all branches done, the
+// results selected. Null: it has none of these, or an operation or a size that this is not for.
+std::unique_ptr<Computation> WithScalars(const Computation& region);
+
+// The same for each computation of a verified module that a sort, a reduction, a scatter and so on applies to scalars,
+// where it holds arrays or loops. Returns whether anything changed.
+bool ScalarizeRegions(Module& module);
+
+// A copy of the module for mlir::PrintStablehlo: pairs of -start and -done are what they do, an all-to-all of several
+// operands is one of their blocks, and bitcasts that depend on layouts, stochastic-convert and scaled-dot are other
+// operations. kExpanded: so are scan and ragged-dot, which CHLO has and portable artifacts have not. What has no other
+// form stays.
+enum class ChloForms : uint8_t { kKept, kExpanded };
+Result<std::unique_ptr<Module>> WithStablehloForms(const Module& module, ChloForms chlo);
 
 }  // namespace VXLA_NAMESPACE

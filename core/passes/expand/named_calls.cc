@@ -1,6 +1,5 @@
-#include "core/passes/expand/repairs.h"
-
 #include "core/passes/base/expansion.h"
+#include "core/passes/expand/repairs.h"
 #include "core/passes/sizes/size_math.h"
 
 namespace VXLA_NAMESPACE {
@@ -51,26 +50,17 @@ Instruction* Convolved(Expansion& make, const Instruction& call, const CustomCal
 }  // namespace
 
 bool ReplaceNamedCalls(Module& module) {
-  bool changed = false;
-  for (const auto& computation : module.computations()) {
-    std::vector<Instruction*> calls;
-    for (const auto& i : computation->instructions()) {
-      if (i->opcode() == Opcode::kCustomCall) calls.push_back(i.get());
-    }
-    for (Instruction* call : calls) {
-      const auto& a = call->attributes<CustomCallAttributes>();
-      Expansion make(*computation, call);
-      Instruction* const value = a.custom_call_target == "PadToStatic"                 ? PadToStatic(make, *call)
-                                 : a.custom_call_target == "SliceToDynamic"            ? SliceToDynamic(make, *call)
-                                 : a.custom_call_target == "DynamicConvolutionForward" ? Convolved(make, *call, a)
-                                                                                       : nullptr;
-      if (value == nullptr) continue;
-      computation->ReplaceAllUses(call, value);
-      computation->Remove(call);
-      changed = true;
-    }
-  }
-  return changed;
+  return ExpandEach(
+      AllComputations(module),
+      [](Computation& computation, Instruction* call) -> Instruction* {
+        if (call->opcode() != Opcode::kCustomCall) return nullptr;
+        const auto& a = call->attributes<CustomCallAttributes>();
+        Expansion make(computation, call);
+        if (a.custom_call_target == "PadToStatic") return PadToStatic(make, *call);
+        if (a.custom_call_target == "SliceToDynamic") return SliceToDynamic(make, *call);
+        return a.custom_call_target == "DynamicConvolutionForward" ? Convolved(make, *call, a) : nullptr;
+      },
+      LiveSizesIn::kExpanded);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -142,10 +142,8 @@ class Redraw {
     Computation& condition = *module_.AddComputation("draws_again");
     Expansion in(condition);
     Instruction* const all = in.Parameter(state, 0);
-    DimensionsAttributes every;
-    for (int64_t d = 0; d < result_.rank(); ++d) every.dimensions.push_back(d);
-    Instruction* const any =
-        in.Add(Opcode::kReduce, Shape(kPred), {in.Element(all, 6), in.Number(kPred, 0)}, every, {either});
+    Instruction* const refused = in.Element(all, 6);
+    Instruction* const any = in.Reduce(refused, in.Number(kPred, 0), UpTo(result_.rank()), either);
     Instruction* const block = in.Element(all, 0);
     in.And(any, in.Compare(ComparisonDirection::kLt, block, in.Number(kU64, kMostBlocks)));
     return &condition;

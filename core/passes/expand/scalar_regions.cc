@@ -1,15 +1,15 @@
-#include "core/passes/expand/scalar_regions.h"
-
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 
 #include "core/host/ranges.h"
 #include "core/limits.h"
+#include "core/maps/index_map.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/expand/expanders.h"
 #include "core/passes/simplify/integer_folding.h"
 
-namespace VXLA_NAMESPACE::mlir {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // So many instructions at most.
@@ -18,8 +18,6 @@ constexpr int kMaxTrips = 1 << 10;
 
 using Elements = std::vector<Instruction*>;  // row-major
 using Leaves = std::vector<Elements>;        // of a tuple; one of an array
-
-IntList DimensionsOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 
 int64_t Linear(const IntList& index, const IntList& sizes) {
   int64_t at = 0;
@@ -259,38 +257,20 @@ class Scalars {
   Elements Iota(const Instruction& instruction) {
     const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
     Elements made;
-    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
+    ForEachIndex(SizesOf(instruction.shape()), [&](const IntList& index) {
       made.push_back(Number(instruction, instruction.shape().element_type(), index[dimension]));
     });
     return made;
   }
 
   // Each element is one of the operand's.
-  Elements Moved(const Instruction& instruction, const Elements& operand) {
-    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+  static Elements Moved(const Instruction& instruction, const Elements& operand) {
+    const IntList from = SizesOf(instruction.operand(0)->shape());
     Elements made;
-    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
-      IntList source(from.size(), 0);
-      for (size_t d = 0; d < from.size(); ++d) {
-        switch (instruction.opcode()) {
-          case Opcode::kBroadcast:
-            source[d] = index[instruction.dimensions()[d]];
-            break;
-          case Opcode::kTranspose:
-            source[instruction.dimensions()[d]] = index[d];
-            break;
-          case Opcode::kSlice: {
-            const SliceDimension& slice = instruction.attributes<SliceAttributes>().slice[d];
-            source[d] = slice.start + index[d] * slice.stride;
-            break;
-          }
-          default: {
-            const bool turned = Contains(instruction.dimensions(), static_cast<int64_t>(d));
-            source[d] = turned ? from[d] - 1 - index[d] : index[d];
-          }
-        }
-      }
-      made.push_back(operand[Linear(source, from)]);
+    ForEachIndex(SizesOf(instruction.shape()), [&](const IntList& index) {
+      IndexSpace space;
+      const MultiIndex at = Transformed(index, [](int64_t i) { return IndexExpression{{}, i}; });
+      made.push_back(operand[space.Linearize(OperandIndex(space, instruction, 0, at), from).constant]);
     });
     return made;
   }
@@ -298,12 +278,12 @@ class Scalars {
   static Elements Concatenated(const Instruction& instruction, const std::vector<const Elements*>& operands) {
     const auto along = static_cast<size_t>(instruction.dimensions()[0]);
     Elements made;
-    ForEachIndex(DimensionsOf(instruction.shape()), [&](IntList index) {
+    ForEachIndex(SizesOf(instruction.shape()), [&](IntList index) {
       size_t k = 0;
-      IntList sizes = DimensionsOf(instruction.operand(0)->shape());
+      IntList sizes = SizesOf(instruction.operand(0)->shape());
       while (index[along] >= sizes[along]) {
         index[along] -= sizes[along];
-        sizes = DimensionsOf(instruction.operand(++k)->shape());
+        sizes = SizesOf(instruction.operand(++k)->shape());
       }
       made.push_back((*operands[k])[Linear(index, sizes)]);
     });
@@ -311,10 +291,10 @@ class Scalars {
   }
 
   static Elements Padded(const Instruction& instruction, const Elements& operand, Instruction* value) {
-    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+    const IntList from = SizesOf(instruction.operand(0)->shape());
     const auto& padding = instruction.attributes<PadAttributes>().padding;
     Elements made;
-    ForEachIndex(DimensionsOf(instruction.shape()), [&](IntList index) {
+    ForEachIndex(SizesOf(instruction.shape()), [&](IntList index) {
       bool inside = true;
       for (size_t d = 0; d < from.size(); ++d) {
         const int64_t at = index[d] - padding[d].low, step = padding[d].interior + 1;
@@ -374,7 +354,7 @@ class Scalars {
   }
 
   Elements DynamicSlice(const Instruction& instruction, const std::vector<const Elements*>& operands) {
-    const IntList shape = DimensionsOf(instruction.operand(0)->shape()), sizes = DimensionsOf(instruction.shape());
+    const IntList shape = SizesOf(instruction.operand(0)->shape()), sizes = SizesOf(instruction.shape());
     Elements starts;
     for (size_t d = 0; d < shape.size(); ++d) {
       if (operands.size() != shape.size() + 1 || operands[d + 1]->size() != 1) failed_ = true;
@@ -386,7 +366,7 @@ class Scalars {
 
   // The update where it may lie, place by place.
   Elements DynamicUpdateSlice(const Instruction& instruction, const std::vector<const Elements*>& operands) {
-    const IntList shape = DimensionsOf(instruction.shape()), sizes = DimensionsOf(instruction.operand(1)->shape());
+    const IntList shape = SizesOf(instruction.shape()), sizes = SizesOf(instruction.operand(1)->shape());
     IntList places;
     std::vector<Elements> is;  // by dimension and place
     for (size_t d = 0; d < shape.size(); ++d) {
@@ -446,12 +426,12 @@ class Scalars {
   // gather of the StableHLO specification: each element is a window of one element.
   Elements Gathered(const Instruction& instruction, const Elements& operand, const Elements& indices) {
     const auto& n = instruction.attributes<GatherAttributes>();
-    const IntList shape = DimensionsOf(instruction.operand(0)->shape());
-    const IntList from = DimensionsOf(instruction.operand(1)->shape());
+    const IntList shape = SizesOf(instruction.operand(0)->shape());
+    const IntList from = SizesOf(instruction.operand(1)->shape());
     const IndexForm form{n.index_vector_dim, n.offset_dims, n.collapsed_slice_dims, n.operand_batching_dims,
                          n.start_indices_batching_dims};
     Elements made;
-    ForEachIndex(DimensionsOf(instruction.shape()), [&](const IntList& index) {
+    ForEachIndex(SizesOf(instruction.shape()), [&](const IntList& index) {
       if (failed_) return;
       IntList ones(shape.size(), 1), window = shape;
       const auto split = form.Split(index, shape.size());
@@ -478,7 +458,7 @@ class Scalars {
   Leaves Scattered(const Instruction& instruction, const std::vector<Leaves>& operands) {
     const auto& n = instruction.attributes<ScatterAttributes>();
     const size_t count = (operands.size() - 1) / 2;
-    const auto shape_of = [&](size_t k) { return DimensionsOf(instruction.operand(k)->shape()); };
+    const auto shape_of = [&](size_t k) { return SizesOf(instruction.operand(k)->shape()); };
     const IntList shape = shape_of(0), from = shape_of(count), updates = shape_of(count + 1);
     const IndexForm form{n.index_vector_dim, n.update_window_dims, n.inserted_window_dims, n.input_batching_dims,
                          n.scatter_indices_batching_dims};
@@ -512,14 +492,13 @@ class Scalars {
     return results;
   }
   static bool Holds(ElementType type, int64_t value) {
-    if (IsSigned(type)) return value >= MinSigned(type) && value <= MaxSigned(type);
-    return value >= 0 && static_cast<uint64_t>(value) <= MaxUnsigned(type);
+    return value >= (IsSigned(type) ? MinSigned(type) : 0) && value <= LargestInteger(type);
   }
 
   // The initial values, and then each element in its order.
   Leaves Reduced(const Instruction& instruction, const std::vector<Leaves>& operands) {
     const size_t arrays = operands.size() / 2;
-    const IntList from = DimensionsOf(instruction.operand(0)->shape());
+    const IntList from = SizesOf(instruction.operand(0)->shape());
     std::vector<size_t> kept;
     IntList sizes;
     for (size_t d = 0; d < from.size(); ++d) {
@@ -588,4 +567,4 @@ bool ScalarizeRegions(Module& module) {
   return true;
 }
 
-}  // namespace VXLA_NAMESPACE::mlir
+}  // namespace VXLA_NAMESPACE

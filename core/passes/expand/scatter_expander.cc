@@ -107,7 +107,7 @@ class OrderedScatter : private ScatterWindows {
     attributes.inserted_window_dims = {0};
     attributes.scatter_dims_to_operand_dims = {0};
     attributes.index_vector_dim = 1;
-    Instruction* const none = Spread(Constant(Literal::ScalarInt(kS32, -1)), places);
+    Instruction* const none = Spread(Number(kS32, -1), places);
     Instruction* const last = Add(Opcode::kScatter, Shape(kS32, places), {none, Reshaped(key, {count_, 1}), number},
                                   attributes, {AddCombiner(module_, Opcode::kMaximum, kS32)});
     Instruction* const stays = Compare(ComparisonDirection::kEq, Rows(last, key), number);
@@ -121,14 +121,7 @@ class OrderedScatter : private ScatterWindows {
     if (runs_ != nullptr && runs_->sorted != nullptr) return runs_->sorted;
     Instruction* const number = Iota(kS32, {count_}, 0);
     Instruction* const key = Keys();
-    Computation* const less = module_.AddComputation("less");
-    std::vector<Instruction*> parameters;
-    for (int64_t k = 0; k < 4; ++k) {
-      parameters.push_back(less->Add(Opcode::kParameter, Shape(kS32), {}, ParameterAttributes{k}));
-    }
-    CompareAttributes below;
-    below.direction = ComparisonDirection::kLt;
-    less->Add(Opcode::kCompare, Shape(kPred), {parameters[0], parameters[1]}, below);
+    Computation* const less = AddTopKOrder(module_, kS32, false, "less");
     SortAttributes attributes;
     attributes.dimensions = {0};
     attributes.is_stable = true;

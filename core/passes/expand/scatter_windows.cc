@@ -3,11 +3,8 @@
 #include <algorithm>
 
 namespace VXLA_NAMESPACE {
-namespace {
 
 using enum ElementType;
-
-}  // namespace
 
 ScatterWindows::ScatterWindows(Computation& computation, Instruction* scatter)
     : Expansion(computation, scatter), form_(*scatter) {
@@ -17,10 +14,6 @@ ScatterWindows::ScatterWindows(Computation& computation, Instruction* scatter)
   }
   window_ = form_.window_sizes;
   count_ = form_.count;
-}
-
-Instruction* ScatterWindows::Number(int64_t value, const Instruction* like) {
-  return Spread(Constant(Literal::ScalarInt(like->shape().element_type(), value)), SizesOf(like->shape()));
 }
 
 Instruction* ScatterWindows::Saturated(Instruction* value) {
@@ -60,7 +53,7 @@ void ScatterWindows::ReadUpdates() {
 }
 
 void ScatterWindows::TakeWindowsApart() {
-  IntList all{count_}, along{0};
+  IntList all{count_};
   all.insert(all.end(), window_.begin(), window_.end());
   const int64_t total = ElementCountOf(all);
   std::vector<Instruction*> starts;
@@ -70,7 +63,7 @@ void ScatterWindows::TakeWindowsApart() {
     Instruction* place = nullptr;
     if (next < started_.size() && started_[next] == d) {
       Instruction* const start = Reshaped(starts_[next++], {count_});
-      place = Add(Opcode::kBroadcast, Shape(kS32, all), {start}, DimensionsAttributes{along});
+      place = Broadcast(start, all, {0});
     }
     if (const int64_t w = form_.window_of[static_cast<size_t>(d)]; w >= 0) {
       Instruction* const inside = Iota(kS32, all, w + 1);

@@ -12,8 +12,6 @@ class ScatterWindows : protected Expansion {
  protected:
   ScatterWindows(Computation& computation, Instruction* scatter);
 
-  using Expansion::Number;
-  Instruction* Number(int64_t value, const Instruction* like);
   // Fills starts_.
   void ReadStarts();
   // Fills updates_.

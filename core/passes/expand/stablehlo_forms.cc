@@ -1,5 +1,3 @@
-#include "core/passes/expand/stablehlo_forms.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"
@@ -20,13 +18,6 @@ class Exchanges : private Expansion {
     const Shape& shape = instruction().shape();
     const std::vector<Instruction*> operands(instruction().operands().begin(), instruction().operands().end());
     switch (instruction().opcode()) {
-      case Opcode::kCopyStart:  // (destination, source, context)
-        return Started(operands[0], operands[0]);
-      case Opcode::kCopyDone:
-        return Element(operands[0], 0);
-      case Opcode::kAsyncStart:
-        return Started(TupleOf(operands), Add(Opcode::kCall, shape.tuple_elements()[1], operands, CallAttributes{},
-                                              {instruction().called(0)}));
       case Opcode::kAllReduceStart:
         return Same(Opcode::kAllReduce, shape, operands);
       case Opcode::kAllGatherStart:
@@ -36,16 +27,10 @@ class Exchanges : private Expansion {
         return Started(Together(operands), Same(Opcode::kCollectivePermute, shape.tuple_elements()[1], operands));
       case Opcode::kAllToAll:
         return Exchanged(operands);
-      case Opcode::kAsyncUpdate:
-      case Opcode::kAllReduceDone:
-        return operands[0];
-      case Opcode::kAsyncDone:
-      case Opcode::kAllGatherDone:
-        return Element(operands[0], 1);
       case Opcode::kCollectivePermuteDone:
-        return operands[0]->opcode() == Opcode::kCollectivePermuteStart ? nullptr : Element(operands[0], 1);
+        return operands[0]->opcode() == Opcode::kCollectivePermuteStart ? nullptr : DoneAtOnce();
       default:
-        return nullptr;
+        return DoneAtOnce();
     }
   }
 

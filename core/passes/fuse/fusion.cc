@@ -4,13 +4,11 @@
 #include <unordered_map>
 
 #include "core/host/ranges.h"
+#include "core/ir/module_edits.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/fuse/fusion_groups.h"
-#include "core/passes/products/chain_separation.h"
-#include "core/passes/products/column_split.h"
-#include "core/passes/products/score_products.h"
-#include "core/passes/products/softmax_forms.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -27,12 +25,8 @@ void TakeHeroTuplesApart(Computation& entry) {
     if (IsHeroElement(*i) && i->HasControlEdges()) ordered.push_back(i.get());
   }
   for (Instruction* element : ordered) {
-    Instruction* plain = entry.InsertBefore(
-        element, std::make_unique<Instruction>(Opcode::kGetTupleElement, element->shape(),
-                                               std::vector{element->operand(0)}, element->attributes()));
-    Instruction* copy =
-        entry.InsertBefore(element, std::make_unique<Instruction>(Opcode::kCopy, element->shape(), std::vector{plain}));
-    entry.ReplaceAllUses(element, copy);
+    Instruction* plain = entry.InsertBefore(element, element->CloneWith({element->operand(0)}));
+    entry.ReplaceAllUses(element, Expansion(entry, element).Add(Opcode::kCopy, element->shape(), {plain}));
     entry.Remove(element);
   }
   for (Instruction* hero : heroes) {
@@ -42,10 +36,7 @@ void TakeHeroTuplesApart(Computation& entry) {
     Expansion at_end(entry);
     Instruction* tuple = at_end.TupleOf(at_end.Elements(hero));
     for (Instruction* user : users) {
-      if (user->opcode() == Opcode::kGetTupleElement) continue;
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == hero) user->ReplaceOperand(k, tuple);
-      }
+      if (user->opcode() != Opcode::kGetTupleElement) user->ReplaceOperand(hero, tuple);
     }
     entry.set_root(is_root ? tuple : root);
   }
@@ -87,31 +78,13 @@ class FusionBuilder {
                i->CloneWith(Transformed(i->operands(), [&](Instruction* operand) { return Copy(operand, group); })));
   }
 
-  // The fusion runs after what any member had to run after, and before what had to wait for one.
-  static void TakeOverControlEdges(const FusionGroup& group, const std::vector<Instruction*>& members,
-                                   Instruction* fusion) {
-    for (Instruction* member : members) {
-      const std::vector<Instruction*> before(member->control_predecessors().begin(),
-                                             member->control_predecessors().end());
-      for (Instruction* predecessor : before) {
-        member->RemoveControlPredecessor(predecessor);
-        if (!group.members.contains(predecessor)) fusion->AddControlPredecessor(predecessor);
-      }
-      const std::vector<Instruction*> after(member->control_successors().begin(), member->control_successors().end());
-      for (Instruction* successor : after) {
-        successor->RemoveControlPredecessor(member);
-        if (!group.members.contains(successor)) successor->AddControlPredecessor(fusion);
-      }
-    }
-  }
-
   void Replace(const FusionGroup& group, const std::vector<Instruction*>& outputs, const Shape& shape) {
     Instruction* const root = entry_.root();
     Instruction* fusion =
         entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{group.kind, {}}, {fused_}, "fusion");
     fusion->set_location(outputs.back()->location());
     entry_.set_root(root);
-    TakeOverControlEdges(group, groups_.MembersOf(group), fusion);
+    for (Instruction* member : groups_.MembersOf(group)) MoveControlEdges(member, fusion);
     for (size_t k = 0; k < outputs.size(); ++k) {
       Instruction* value = fusion;
       if (outputs.size() > 1) {
@@ -134,10 +107,12 @@ class FusionBuilder {
 int FuseComputation(Module& module, Computation& entry, const TargetInfo& target) {
   entry.SortTopologically();
   TakeHeroTuplesApart(entry);
-  WriteSoftmaxAsQuotient(entry, target);
-  SplitColumns(entry, target);
-  JoinScoreProducts(entry, target);
-  SeparateChains(entry, target);
+  const bool joins_products = target.fusion && target.attention_min_scores != INT64_MAX;
+  for (const auto pass : {WriteSoftmaxAsQuotient, SplitColumns, JoinScoreProducts, SeparateChains}) {
+    if (!joins_products || !pass(entry, target)) continue;
+    entry.RemoveDead();
+    entry.SortTopologically();
+  }
   // A loop that is one kernel computes products by units of its own (loop_program.h).
   TargetInfo of_entry = target;
   if (&entry != module.entry()) of_entry.product_rows_most_terms = of_entry.product_rows_small_work = -1;

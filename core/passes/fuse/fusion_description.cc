@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "core/passes/base/control_flow.h"
-#include "core/passes/fuse/own_elements.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {
@@ -33,16 +33,20 @@ void ReadBody(FusionDescription& description) {
   }
 }
 
+// The last one that is computed; null: none is.
+const Instruction* LastOf(const FusionDescription& description, Opcode opcode) {
+  const auto computed = std::views::reverse(description.computed);
+  const auto last = std::ranges::find(computed, opcode, &Instruction::opcode);
+  return last == computed.end() ? nullptr : *last;
+}
+
 // An attention is the last product of its fusion and all that the product is made of.
 bool FindAttention(FusionDescription& description) {
   if (description.instruction->opcode() != Opcode::kFusion) return false;
-  const auto product = std::ranges::find(description.computed.rbegin(), description.computed.rend(), Opcode::kDot,
-                                         [](const Instruction* i) { return i->opcode(); });
-  if (product == description.computed.rend()) return false;
-  description.attention = MatchAttention(**product);
+  const Instruction* const product = LastOf(description, Opcode::kDot);
+  if (product != nullptr) description.attention = MatchAttention(*product);
   if (!description.attention) return false;
-  description.hero = *product;
-  description.heroes = {*product};
+  description.heroes = {product};
   return true;
 }
 
@@ -65,14 +69,11 @@ bool FollowsElementwise(const FusionDescription& description, const ProductChain
 
 // A reduction of products' rows is the last one of its fusion.
 bool FindReducedChain(FusionDescription& description) {
-  const auto reduce = std::ranges::find(description.computed.rbegin(), description.computed.rend(), Opcode::kReduce,
-                                        [](const Instruction* i) { return i->opcode(); });
-  if (reduce == description.computed.rend()) return false;
-  std::optional<ProductChain> chain = MatchChain(**reduce, 0);
-  if (!chain || !ReducesRows(*chain) || !FollowsElementwise(description, *chain, **reduce)) return false;
+  const Instruction* const reduce = LastOf(description, Opcode::kReduce);
+  std::optional<ProductChain> chain = reduce != nullptr ? MatchChain(*reduce, 0) : std::nullopt;
+  if (!chain || !ReducesRows(*chain) || !FollowsElementwise(description, *chain, *reduce)) return false;
   description.chain = std::move(chain);
-  description.hero = *reduce;
-  description.heroes = {*reduce};
+  description.heroes = {reduce};
   return true;
 }
 
@@ -93,7 +94,6 @@ bool FindChain(FusionDescription& description) {
   if (chains.size() != 1) return false;
   description.chain = chains.front();
   for (const ChainSum& sum : description.chain->sums) description.heroes.push_back(sum.hero);
-  description.hero = description.heroes.front();
   return true;
 }
 
@@ -119,13 +119,13 @@ void FindProductOfRows(FusionDescription& description) {
 }
 
 Status FindHeroes(FusionDescription& description) {
-  if (FindAttention(description) || FindChain(description)) return OkStatus();
+  const bool of_products = FindAttention(description) || FindChain(description);
   for (const Instruction* i : description.computed) {
-    if (HeroKind(i->opcode())) description.heroes.push_back(i);
+    if (!of_products && HeroKind(i->opcode())) description.heroes.push_back(i);
   }
-  FindProductOfRows(description);
-  if (description.heroes.empty()) return OkStatus();
-  description.hero = description.heroes.front();
+  if (!of_products) FindProductOfRows(description);
+  if (!description.heroes.empty()) description.hero = description.heroes.front();
+  if (of_products || description.hero == nullptr) return OkStatus();
   const bool row_program = HeroKind(description.hero->opcode()) == FusionKind::kInput;
   if (row_program) description.rows.emplace(*description.hero);
   for (const Instruction* other : description.heroes) {

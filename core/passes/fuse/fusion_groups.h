@@ -101,6 +101,7 @@ class FusionGroups {
   void JoinReaders(const std::vector<int>& levels);
   bool ReadsElementByElement(int reader, int from) const;
   int BuffersOfBoth(int a, int b) const;
+  bool FitTogether(int a, int b) const;
   bool IsSmallLoop(const FusionGroup& group) const;
   std::string TextOf(const FusionGroup& group) const;
   void MoveMembers(int from, int to);

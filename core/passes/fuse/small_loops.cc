@@ -82,6 +82,12 @@ int FusionGroups::BuffersOfBoth(int a, int b) const {
   return static_cast<int>(tensors.size());
 }
 
+bool FusionGroups::FitTogether(int a, int b) const {
+  const size_t members = groups_[a].members.size() + groups_[b].members.size();
+  return static_cast<int>(members) <= target_.max_fusion_instructions &&
+         operations_[a] + operations_[b] <= target_.max_kernel_operations;
+}
+
 // A loop that reads another one's result where that is computed needs no kernel of its own, unless others wait between
 // the two or it waits for more: what replicas make of a sum that both read, and an optimizer's count of steps and the
 // powers of it.
@@ -107,11 +113,7 @@ void FusionGroups::JoinReaders(const std::vector<int>& levels) {
     }
     if (!only || !known || last < 0 || levels[g] != levels[last] + 1 || !ReadsElementByElement(g, last)) continue;
     const int most = groups_[g].iterations == 1 ? target_.max_joined_buffers : target_.max_fusion_buffers;
-    if (static_cast<int>(groups_[last].members.size() + groups_[g].members.size()) > target_.max_fusion_instructions ||
-        operations_[last] + operations_[g] > target_.max_kernel_operations || BuffersOfBoth(g, last) > most) {
-      continue;
-    }
-    MoveMembers(g, last);
+    if (FitTogether(g, last) && BuffersOfBoth(g, last) <= most) MoveMembers(g, last);
   }
 }
 
@@ -140,10 +142,7 @@ void FusionGroups::JoinSmallLoops() {
       const auto own = buffers_[g].Inputs();
       const auto added = std::ranges::count_if(own, [&](const Instruction* i) { return !inputs.contains(i); });
       const int more = static_cast<int>(OutputsOf(groups_[g]).size()) + static_cast<int>(added);
-      const bool fits =
-          to >= 0 && buffers + more <= target_.max_joined_buffers &&
-          static_cast<int>(groups_[to].members.size() + groups_[g].members.size()) <= target_.max_fusion_instructions &&
-          operations_[to] + operations_[g] <= target_.max_kernel_operations;
+      const bool fits = to >= 0 && buffers + more <= target_.max_joined_buffers && FitTogether(g, to);
       if (!fits) {
         to = g;
         inputs = {own.begin(), own.end()};

@@ -8,7 +8,7 @@
 #include "core/maps/running_window.h"
 #include "core/numerics/accuracy.h"
 #include "core/numerics/reducer_facts.h"
-#include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 #include "core/programs/giant_programs.h"
 
 namespace VXLA_NAMESPACE {
@@ -88,7 +88,6 @@ Values OnlyWindow(Expansion& e, const Instruction& whole) {
   if (leaves[0]->ElementCount() != 1 || reversed) return {};
   const int arrays = whole.operand_count() / 2;
   Values operands, results;
-  auto all = Transformed(std::views::iota(size_t{0}, window.size()), [&](size_t d) { return static_cast<int64_t>(d); });
   for (int k = 0; k < arrays; ++k) operands.push_back(WindowOf(e, whole.operand(k), whole.operand(arrays + k), window));
   std::vector<Shape> scalars;
   for (int k = 0; k < arrays; ++k) {
@@ -96,8 +95,8 @@ Values OnlyWindow(Expansion& e, const Instruction& whole) {
     scalars.emplace_back(leaves[k]->element_type());
   }
   Shape shape = whole.shape().IsTuple() ? Shape::Tuple(scalars) : scalars[0];
-  Instruction* const reduced =
-      e.Add(Opcode::kReduce, std::move(shape), std::move(operands), DimensionsAttributes{all}, {whole.called(0)});
+  Instruction* const reduced = e.Add(Opcode::kReduce, std::move(shape), std::move(operands),
+                                     DimensionsAttributes{UpTo(std::ssize(window))}, {whole.called(0)});
   for (Instruction* value : e.Elements(reduced)) results.push_back(e.Reshaped(value, SizesOf(*leaves[0])));
   return results;
 }

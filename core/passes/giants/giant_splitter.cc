@@ -12,7 +12,7 @@
 #include "core/passes/base/fusion_rules.h"
 #include "core/passes/expand/scatter_form.h"
 #include "core/passes/giants/giant_rows.h"
-#include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -363,23 +363,19 @@ class Cutter : private Expansion {
   // The index vectors' element counts from `start`, in 64 bits, so that nothing comes back from out of reach.
   void CountFrom(const Instruction& scatter, size_t element, int64_t start, Values* operands) {
     Instruction*& indices = (*operands)[ScatterForm(scatter).arrays];
-    const auto number = [&](int64_t value, ElementType type) {
-      return Spread(Constant(Literal::ScalarInt(type, value)), SizesOf(indices->shape()));
-    };
     if (indices->shape().element_type() == ElementType::kU64)
-      indices = Smaller(indices, number(int64_t{1} << 62, ElementType::kU64));
+      indices = Smaller(indices, Number(int64_t{1} << 62, indices));
     indices = Converted(indices, ElementType::kS64);
     if (start == 0) return;
-    Instruction* first = number(start, ElementType::kS64);
+    Instruction* first = Number(start, indices);
     const int64_t vector_dim = scatter.attributes<ScatterAttributes>().index_vector_dim;
     if (vector_dim < indices->shape().rank()) {
       Instruction* const which = Iota(ElementType::kS64, SizesOf(indices->shape()), vector_dim);
-      Instruction* const here =
-          Compare(ComparisonDirection::kEq, which, number(static_cast<int64_t>(element), ElementType::kS64));
-      first = Add(Opcode::kSelect, indices->shape(), {here, first, number(0, ElementType::kS64)});
+      Instruction* const here = Compare(ComparisonDirection::kEq, which, Number(static_cast<int64_t>(element), which));
+      first = Add(Opcode::kSelect, indices->shape(), {here, first, Number(0, indices)});
     }
     // What lies at the lower end of the type stays out of reach.
-    indices = Larger(indices, number(-(int64_t{1} << 62), ElementType::kS64));
+    indices = Larger(indices, Number(-(int64_t{1} << 62), indices));
     indices = Minus(indices, first);
   }
 
@@ -451,12 +447,11 @@ class Cutter : private Expansion {
 }  // namespace
 
 bool TouchesGiant(const Instruction& instruction, int64_t most) {
-  const auto giant = [most](const Shape& shape, const auto& self) -> bool {
-    if (!shape.IsTuple()) return shape.IsArray() && shape.ElementCount() > most;
-    return std::ranges::any_of(shape.tuple_elements(), [&](const Shape& element) { return self(element, self); });
+  const auto giant = [most](const Instruction* i) {
+    return std::ranges::any_of(FlattenTuple(i->shape()),
+                               [&](const Shape* leaf) { return leaf->IsArray() && leaf->ElementCount() > most; });
   };
-  return giant(instruction.shape(), giant) ||
-         std::ranges::any_of(instruction.operands(), [&](const Instruction* i) { return giant(i->shape(), giant); });
+  return giant(&instruction) || std::ranges::any_of(instruction.operands(), giant);
 }
 
 bool ReachesGiants(Opcode hero) { return hero == Opcode::kReduce || hero == Opcode::kDynamicUpdateSlice; }

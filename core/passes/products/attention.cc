@@ -60,10 +60,7 @@ const Instruction* ReductionBehind(const Instruction* i, Opcode operation, doubl
 
 class Matcher {
  public:
-  explicit Matcher(const Instruction& product) {
-    a_.product = &product;
-    batch_ = space_.AddVariable(1), row_ = batch_, key_ = batch_, depth_ = batch_, column_ = batch_;
-  }
+  explicit Matcher(const Instruction& product) { a_.product = &product; }
 
   std::optional<Attention> Match(int weights, bool closed) {
     a_.weights = weights;
@@ -127,26 +124,12 @@ class Matcher {
     return exponential.opcode() == Opcode::kExp && IsRealFloat(exponential);
   }
 
-  // Whether a product of as many elements feeds the value element by element; the links of all ways there are noted.
-  bool Reaches(const Instruction* i) {
-    if (const auto known = reaches_.find(i); known != reaches_.end()) return known->second;
-    if (reaches_.size() > kMostLinks) return false;
-    bool& result = reaches_[i] = false;
-    if (i->shape().IsTuple() || i->shape().ElementCount() != a_.logits->shape().ElementCount()) return false;
-    if (IsPlainProduct(*i)) {
-      if (a_.scores != nullptr) return false;  // a sum of two products; the second is read from memory
-      a_.scores = i;
-      return result = true;
-    }
-    if (!IsElementwise(i->opcode()) && !OnlyMoves(*i)) return false;
-    bool any = false;
-    for (const Instruction* operand : i->operands()) any |= Reaches(operand);
-    return reaches_[i] = any;
-  }
   bool FindScores() {
-    if (!Reaches(a_.logits)) return false;
+    walk_.emplace(a_.logits->shape().ElementCount(), 1);  // of a sum of two, the second is read from memory
+    if (!walk_->Reaches(a_.logits)) return false;
+    a_.scores = walk_->products()[0];
     for (const Instruction* i = a_.logits; i != a_.scores;) {
-      const auto operand = std::ranges::find_if(i->operands(), [&](const Instruction* o) { return Reaches(o); });
+      const auto operand = std::ranges::find_if(i->operands(), [&](const Instruction* o) { return walk_->Reaches(o); });
       a_.to_scores.emplace_back(i, static_cast<int>(operand - i->operands().begin()));
       i = *operand;
     }
@@ -155,10 +138,7 @@ class Matcher {
 
   AttentionPlace NewPlace() {
     space_ = {};
-    batch_ = space_.AddVariable(a_.batches), row_ = space_.AddVariable(a_.rows), key_ = space_.AddVariable(a_.keys);
-    depth_ = space_.AddVariable(a_.depth), column_ = space_.AddVariable(a_.columns);
-    return {space_.Variable(batch_), space_.Variable(row_), space_.Variable(key_), space_.Variable(depth_),
-            space_.Variable(column_)};
+    return NewAttentionPlace(space_, {a_.batches, a_.rows, a_.keys, a_.depth, a_.columns});
   }
 
   bool KeysAreReduced(const Instruction& reduce) const {
@@ -178,35 +158,17 @@ class Matcher {
     const MultiIndex total = Walk(space_, a_.to_total, weights), largest = Walk(space_, a_.to_largest, exponential);
     if (Walk(space_, from_total_, ReducedIndex(space_, *a_.total, total, at.key)) != exponential) return false;
     if (Walk(space_, from_largest_, ReducedIndex(space_, *a_.largest, largest, at.key)) != logits) return false;
-    if (!OnePlaceEach(logits)) return false;
-    const MultiIndex& scores = place_of_.at(a_.scores);
+    if (!walk_->OnePlaceEach(space_, a_.logits, logits)) return false;
+    const MultiIndex& scores = walk_->PlaceOf(a_.scores);
     const int variables = space_.count();
     for (int queries : {0, 1}) {
       a_.queries = queries;
       const AttentionIndices indices = IndicesOf(a_, space_, at);
       if (space_.count() != variables || indices.scores != scores) return false;  // a place that is no sum of digits
-      if (!Mentions(indices.query, key_) && !Mentions(indices.key, row_)) return variables == 5;
+      if (!Mentions(indices.query, AttentionPlace::kKey) && !Mentions(indices.key, AttentionPlace::kRow))
+        return variables == AttentionPlace::kCount;
     }
     return false;
-  }
-
-  bool OnePlaceEach(const MultiIndex& logits) {
-    std::vector<const Instruction*> pending{a_.logits};
-    place_of_ = {{a_.logits, logits}};
-    while (!pending.empty()) {
-      const Instruction* i = pending.back();
-      pending.pop_back();
-      if (i == a_.scores) continue;
-      for (int k = 0; k < i->operand_count(); ++k) {
-        const auto reached = reaches_.find(i->operand(k));
-        if (reached == reaches_.end() || !reached->second) continue;
-        const MultiIndex index = OperandIndex(space_, *i, k, place_of_.at(i));
-        const auto [known, fresh] = place_of_.emplace(i->operand(k), index);
-        if (fresh) pending.push_back(i->operand(k));
-        if (!fresh && known->second != index) return false;
-      }
-    }
-    return place_of_.contains(a_.scores);
   }
 
   void FindMembers() {
@@ -216,9 +178,8 @@ class Matcher {
       for (const auto& link : *path) members.insert(link.first);
     }
     members.insert(a_.guards.begin(), a_.guards.end());
-    for (const auto& [instruction, reached] : reaches_) {
-      if (reached) members.insert(instruction);
-    }
+    const std::vector<const Instruction*> reached = walk_->Reached();
+    members.insert(reached.begin(), reached.end());
     a_.members.assign(members.begin(), members.end());
   }
 
@@ -239,7 +200,7 @@ class Matcher {
     const Instruction* select = Follow(a_.logits, &path);
     if (select->opcode() != Opcode::kSelect || select->operand(0)->shape().rank() != select->shape().rank()) return;
     const std::optional<double> hidden = SplatOf(*select->operand(2));
-    if (!hidden || !reaches_.contains(select->operand(1))) return;
+    if (!hidden || !walk_->IsReached(select->operand(1))) return;
     path.emplace_back(select, 0);
     const auto accept = [&](const Instruction& compare, const OperandPath& at) { return HidesLaterKeys(compare, at); };
     if (auto found = FindComparison(select->operand(0), path, accept)) {
@@ -259,8 +220,9 @@ class Matcher {
     for (const IndexTerm& term : difference->terms) {
       // Rows of several heads side by side begin anew in the middle of a tile.
       const bool whole = term.modulus == 0 || term.modulus * term.divisor >= space_.size(term.variable);
-      const bool row = term.variable == row_ && term.coefficient > 0 && (whole || term.modulus % kMostTile == 0);
-      const bool key = term.variable == key_ && term.coefficient < 0 && whole;
+      const bool row =
+          term.variable == AttentionPlace::kRow && term.coefficient > 0 && (whole || term.modulus % kMostTile == 0);
+      const bool key = term.variable == AttentionPlace::kKey && term.coefficient < 0 && whole;
       if (!row && !key) return false;
       rows |= row, keys |= key;
       if (row && term.divisor != 1 && !whole) return false;
@@ -271,10 +233,8 @@ class Matcher {
 
   Attention a_;
   OperandPath from_total_, from_largest_;
-  std::unordered_map<const Instruction*, bool> reaches_;
-  std::unordered_map<const Instruction*, MultiIndex> place_of_;
+  std::optional<ProductWalk> walk_;  // from the logits
   IndexSpace space_;
-  int batch_ = 0, row_ = 0, key_ = 0, depth_ = 0, column_ = 0;
 };
 
 MultiIndex LogitsIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
@@ -283,6 +243,12 @@ MultiIndex LogitsIndex(const Attention& a, IndexSpace& space, const AttentionPla
 }
 
 }  // namespace
+
+AttentionPlace NewAttentionPlace(IndexSpace& space, const std::array<int64_t, AttentionPlace::kCount>& sizes) {
+  const auto next = [&](AttentionPlace::Variable v) { return space.Variable(space.AddVariable(sizes[v])); };
+  return {next(AttentionPlace::kBatch), next(AttentionPlace::kRow), next(AttentionPlace::kKey),
+          next(AttentionPlace::kDepth), next(AttentionPlace::kColumn)};
+}
 
 AttentionIndices IndicesOf(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
   AttentionIndices result;
@@ -312,10 +278,13 @@ MultiIndex StatisticIndex(const Attention& a, IndexSpace& space, const Attention
 }
 
 IndexExpression ResultIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
-  const bool rows_first = a.weights == 0;
-  const IndexExpression& high = rows_first ? at.row : at.column;
-  const IndexExpression& low = rows_first ? at.column : at.row;
-  const int64_t highs = rows_first ? a.rows : a.columns, lows = rows_first ? a.columns : a.rows;
+  return ResultIndex(space, at, a.weights == 0, a.rows, a.columns);
+}
+
+IndexExpression ResultIndex(IndexSpace& space, const AttentionPlace& at, bool rows_first, int64_t rows,
+                            int64_t columns) {
+  const IndexExpression &high = rows_first ? at.row : at.column, &low = rows_first ? at.column : at.row;
+  const int64_t highs = rows_first ? rows : columns, lows = rows_first ? columns : rows;
   return space.Add(space.Scale(space.Add(space.Scale(at.batch, highs), high), lows), low);
 }
 
@@ -355,10 +324,7 @@ std::vector<const Instruction*> MovesBehind(const Instruction& product, const In
 
 std::vector<const Instruction*> MovesBehind(const Attention& a) {
   IndexSpace space;
-  AttentionPlace at;
-  at.batch = space.Variable(space.AddVariable(a.batches));
-  at.row = space.Variable(space.AddVariable(a.rows));
-  at.column = space.Variable(space.AddVariable(a.columns));
+  const AttentionPlace at = NewAttentionPlace(space, {a.batches, a.rows, a.keys, a.depth, a.columns});
   const MultiIndex begin = space.Delinearize(ResultIndex(a, space, at), a.product->shape().dimensions());
   return MovesBehind(*a.product, space, begin);
 }

@@ -3,6 +3,7 @@
 // like, element by element.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -49,8 +50,11 @@ struct Attention {
 // Where things are read for a key of a row: `depth` counts what the scores are summed over, `column` the values' free
 // dimensions.
 struct AttentionPlace {
+  enum Variable { kBatch, kRow, kKey, kDepth, kColumn, kCount };
   IndexExpression batch, row, key, depth, column;
 };
+// The variables of a new space, of these sizes.
+AttentionPlace NewAttentionPlace(IndexSpace& space, const std::array<int64_t, AttentionPlace::kCount>& sizes);
 struct AttentionIndices {
   MultiIndex logits, scores, query, key, value;
 };
@@ -63,6 +67,9 @@ MultiIndex QuotientIndex(const Attention& attention, IndexSpace& space, const At
 MultiIndex StatisticIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at, bool of_total);
 // The row-major index of a result of the product.
 IndexExpression ResultIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
+// Of a product of so many rows and columns whose left operand has the rows, or the columns.
+IndexExpression ResultIndex(IndexSpace& space, const AttentionPlace& at, bool rows_first, int64_t rows,
+                            int64_t columns);
 
 // Transposes, reshapes and conversions behind the product, one after another, that nothing else reads the results of:
 // the kernel writes its results where the last transpose puts them.

@@ -1,12 +1,12 @@
-#include "core/passes/products/chain_separation.h"
-
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/ir/module_edits.h"
+#include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
 #include "core/passes/products/product_chain.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -78,8 +78,6 @@ class ChainSeparator {
     for (const ChainKernel& kernel : kernels_) {
       if (kernel.attention) OwnPassives(kernel);
     }
-    entry_.RemoveDead();
-    entry_.SortTopologically();
   }
 
  private:
@@ -187,11 +185,9 @@ class ChainSeparator {
   void WriteElement(Instruction* i) {
     const Instruction* like = SumOfType(i->shape().element_type());
     if (like == nullptr || i->HasControlEdges()) return;
-    IntList sizes(i->shape().dimensions().begin(), i->shape().dimensions().end());
+    IntList sizes = SizesOf(i->shape());
     sizes.insert(sizes.begin(), 1);
-    Instruction* part =
-        entry_.InsertBefore(i, std::make_unique<Instruction>(Opcode::kReshape, Shape(i->shape().element_type(), sizes),
-                                                             std::vector<Instruction*>{i}));
+    Instruction* part = Expansion(entry_, i).Reshaped(i, sizes);
     Instruction* sum = Reduction(like, part, {0});
     const auto chain = MatchChain(*sum, 0);
     if (!chain || !chain->sums[0].over_batches() || !IsWorthwhile(*chain, target_)) {
@@ -202,9 +198,7 @@ class ChainSeparator {
     kernels_.push_back(KernelOf(*chain));
     rewrites_.push_back({i, sum, sum, true});
     for (Instruction* user : std::vector<Instruction*>(i->users().begin(), i->users().end())) {
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == i && !IsReadByAKernel(user, i)) user->ReplaceOperand(k, sum);
-      }
+      if (!IsReadByAKernel(user, i)) user->ReplaceOperand(i, sum);
     }
     if (entry_.root() == i) entry_.set_root(sum);
   }
@@ -334,9 +328,9 @@ class ChainSeparator {
 
 }  // namespace
 
-void SeparateChains(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool SeparateChains(Computation& entry, const TargetInfo& target) {
   ChainSeparator(entry, target).Run();
+  return true;
 }
 
 }  // namespace VXLA_NAMESPACE

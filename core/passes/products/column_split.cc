@@ -1,5 +1,3 @@
-#include "core/passes/products/column_split.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -107,13 +106,12 @@ class ColumnSplitter {
   }
 
   bool IsReduction(const Instruction& i) const {
-    const bool known = IsReductionBy(i, Opcode::kAdd, 0) || IsReductionBy(i, Opcode::kMaximum, -INFINITY) ||
-                       IsReductionBy(i, Opcode::kMinimum, INFINITY);
-    return known && !i.HasControlEdges() && region_.contains(i.operand(0)) && Contains(i.dimensions(), along_);
+    return PlainReductionOf(i) && !i.HasControlEdges() && region_.contains(i.operand(0)) &&
+           Contains(i.dimensions(), along_);
   }
 
   Shape PartShape(const Instruction& i, int part) const {
-    IntList sizes(i.shape().dimensions().begin(), i.shape().dimensions().end());
+    IntList sizes = SizesOf(i.shape());
     sizes[along_] = sizes_[part];
     return Shape(i.shape().element_type(), sizes);
   }
@@ -124,12 +122,8 @@ class ColumnSplitter {
   }
 
   Instruction* SliceOf(Instruction* i, int part) {
-    SliceAttributes slice;
-    for (int64_t d = 0; d < i->shape().rank(); ++d) {
-      const int64_t start = d == along_ && part == 1 ? sizes_[0] : 0;
-      slice.slice.push_back({start, start + (d == along_ ? sizes_[part] : i->shape().dimension(d)), 1});
-    }
-    return Make(i, Opcode::kSlice, PartShape(*i, part), {i}, std::move(slice));
+    const int64_t start = part == 1 ? sizes_[0] : 0;
+    return Expansion(entry_, i).Slice(i, along_, start, start + sizes_[part]);
   }
 
   ColumnParts PartsOf(Instruction* i) {
@@ -165,19 +159,10 @@ class ColumnSplitter {
     ColumnParts reduced{};
     for (int part : {0, 1}) {
       const bool single = sizes_[part] == 1 && sink->dimensions().size() == 1;
-      reduced[part] = single ? Reshaped(sink, parts[part])
+      reduced[part] = single ? Make(sink, Opcode::kReshape, sink->shape(), {parts[part]})
                              : entry_.InsertBefore(sink, sink->CloneWith({parts[part], sink->operand(1)}));
     }
-    const Opcode by = IsReductionBy(*sink, Opcode::kAdd, 0)               ? Opcode::kAdd
-                      : IsReductionBy(*sink, Opcode::kMaximum, -INFINITY) ? Opcode::kMaximum
-                                                                          : Opcode::kMinimum;
-    entry_.ReplaceAllUses(sink, Make(sink, by, sink->shape(), {reduced[0], reduced[1]}));
-  }
-
-  Instruction* Reshaped(const Instruction* sink, Instruction* part) {
-    auto made = std::make_unique<Instruction>(Opcode::kReshape, sink->shape(), std::vector<Instruction*>{part});
-    made->set_location(sink->location());
-    return entry_.InsertBefore(sink, std::move(made));
+    entry_.ReplaceAllUses(sink, Make(sink, *PlainReductionOf(*sink), sink->shape(), {reduced[0], reduced[1]}));
   }
 
   Computation& entry_;
@@ -191,8 +176,7 @@ class ColumnSplitter {
 
 }  // namespace
 
-void SplitColumns(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool SplitColumns(Computation& entry, const TargetInfo& target) {
   std::vector<Instruction*> wholes;
   for (const auto& i : entry.instructions()) {
     if (i->opcode() != Opcode::kConcatenate || i->operand_count() != 2 || !IsRealFloat(*i)) continue;
@@ -204,9 +188,7 @@ void SplitColumns(Computation& entry, const TargetInfo& target) {
   }
   bool any = false;
   for (Instruction* whole : wholes) any |= ColumnSplitter(entry, whole).Run();
-  if (!any) return;
-  entry.RemoveDead();
-  entry.SortTopologically();
+  return any;
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -13,7 +13,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr size_t kMostChainLinks = 256;
 constexpr size_t kMostProducts = 2;
 constexpr size_t kMostSums = 2;
 constexpr int64_t kMostChainDepth = 256;    // of a product inside: it is computed by every kernel that needs it
@@ -21,32 +20,19 @@ constexpr int64_t kMostChainColumns = 256;  // of a result: a workgroup holds wh
 constexpr int64_t kMostBlock = 128;         // a multiple of a workgroup's rows, and of the keys it takes at a time
 constexpr int64_t kFewestRows = 256;        // of all batches, for a workgroup walks along all keys of its rows
 
-bool IsChainReduction(const Instruction& i) {
-  return IsReductionBy(i, Opcode::kAdd, 0) || IsReductionBy(i, Opcode::kMaximum, -INFINITY) ||
-         IsReductionBy(i, Opcode::kMinimum, INFINITY);
-}
-
 MultiIndex TermIndexAt(IndexSpace& space, const Instruction& dot, int operand, const MultiIndex& index,
                        const IndexExpression& depth) {
   const DotPlace place = PlaceOf(space, dot, index);
   return SideOf(dot, operand).IndexOf(space, place.batch, depth, place.free[operand]);
 }
 
-ChainPlace NewChainPlace(IndexSpace& space, const ProductChain& chain, int64_t depth, int64_t columns) {
-  ChainPlace at;
-  for (auto [expression, size] : {std::pair{&at.batch, chain.batches},
-                                  {&at.row, chain.rows},
-                                  {&at.key, chain.keys},
-                                  {&at.depth, depth},
-                                  {&at.column, columns}}) {
-    *expression = space.Variable(space.AddVariable(size));
-  }
-  return at;
+AttentionPlace NewChainPlace(IndexSpace& space, const ProductChain& chain, int64_t columns = 1) {
+  return NewAttentionPlace(space, {chain.batches, chain.rows, chain.keys, 1, columns});
 }
 
 // The index of a reduction's result. Of one over batches the batch counts the parts of each, too; `part` takes their
 // digits.
-MultiIndex ReducedRow(const ChainSum& sum, IndexSpace& space, const ChainPlace& at, MultiIndex* part = nullptr) {
+MultiIndex ReducedRow(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at, MultiIndex* part = nullptr) {
   const auto dimensions = sum.hero->shape().dimensions();
   IntList sizes[3];
   const auto group = [&](size_t d) { return sum.in_batch[d] ? 0 : sum.over_batches() && sum.of_key[d] ? 2 : 1; };
@@ -68,7 +54,7 @@ MultiIndex ReducedRow(const ChainSum& sum, IndexSpace& space, const ChainPlace& 
 }
 
 // Where a reduction over batches reads its operand.
-MultiIndex PartIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+MultiIndex PartIndex(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at) {
   MultiIndex part, result;
   const MultiIndex kept = ReducedRow(sum, space, at, &part);
   const IntList& dimensions = sum.hero->dimensions();
@@ -153,10 +139,10 @@ class MaskFinder {
   // What is compared grows with the row and shrinks with the key, or the other way round, within each block.
   bool HidesBlocksOf(const Instruction& compare, const OperandPath& path) {
     IndexSpace space;
-    const ChainPlace at = NewChainPlace(space, chain_, 1, 1);
+    const AttentionPlace at = NewChainPlace(space, chain_);
     const std::optional<IndexExpression> difference = ComparedPlaces(space, compare, MaskIndex(sum_, path, space, at));
-    if (!difference || space.count() != 5) return false;
-    int signs[5] = {};
+    if (!difference || space.count() != AttentionPlace::kCount) return false;
+    int signs[AttentionPlace::kCount] = {};
     for (const IndexTerm& term : difference->terms) {
       const bool whole = term.modulus == 0 || term.modulus * term.divisor >= space.size(term.variable);
       if (!whole && (term.divisor != 1 || term.modulus % kMostBlock != 0)) return false;
@@ -164,9 +150,9 @@ class MaskFinder {
       if (signs[term.variable] == -sign) return false;
       signs[term.variable] = sign;
     }
-    const int row = 1, key = 2;  // by NewChainPlace
-    if (signs[0] != 0 || signs[3] != 0 || signs[4] != 0 || signs[row] * signs[key] != -1) return false;
-    mask_.later_keys = signs[row] > 0;
+    if (signs[AttentionPlace::kBatch] != 0 || signs[AttentionPlace::kRow] * signs[AttentionPlace::kKey] != -1)
+      return false;
+    mask_.later_keys = signs[AttentionPlace::kRow] > 0;
     return true;
   }
 
@@ -177,43 +163,26 @@ class MaskFinder {
 
 class ChainMatcher {
  public:
-  ChainMatcher(const Instruction& hero, int chained, bool over_batches = false) : over_batches_(over_batches) {
+  ChainMatcher(const Instruction& hero, int chained, bool over_batches = false)
+      : over_batches_(over_batches), count_(hero.operand(chained)->shape().ElementCount()), walk_(count_, SIZE_MAX) {
     sum_.hero = &hero;
     sum_.chained = chained;
-    count_ = sum_.weights().shape().ElementCount();
   }
 
   std::optional<ProductChain> Match() {
     if (count_ == 0 || sum_.hero->shape().ElementCount() == 0 || sum_.hero->HasControlEdges()) return std::nullopt;
-    if (!Reaches(&sum_.weights())) return std::nullopt;
+    if (!walk_.Reaches(&sum_.weights())) return std::nullopt;
     ReadSizes();
     if (chain_.batches * chain_.rows * chain_.keys != count_) return std::nullopt;
     chain_.sums = {sum_};
     if (!OnePlaceEach() || !SidesAgree()) return std::nullopt;
-    for (const auto& [instruction, reached] : reaches_) {
-      if (!reached) continue;
-      if (instruction->HasControlEdges() || TouchesLiveSizes(*instruction)) return std::nullopt;
-      chain_.members.push_back(instruction);
+    chain_.members = walk_.Reached();
+    for (const Instruction* i : chain_.members) {
+      if (i->HasControlEdges() || TouchesLiveSizes(*i)) return std::nullopt;
     }
     const bool adds = sum_.is_product() || IsReductionBy(*sum_.hero, Opcode::kAdd, 0);
     if (adds && !over_batches_) chain_.sums[0].mask = MaskFinder(chain_, chain_.sums[0]).Find();
     return chain_;
-  }
-
-  // Whether products of as many elements feed the value element by element.
-  bool Reaches(const Instruction* i) {
-    if (const auto known = reaches_.find(i); known != reaches_.end()) return known->second;
-    if (reaches_.size() > kMostChainLinks) return false;
-    reaches_[i] = false;
-    if (i->shape().IsTuple() || i->shape().ElementCount() != count_) return false;
-    if (IsPlainProduct(*i)) {
-      dots_.push_back(i);
-      return reaches_[i] = true;
-    }
-    if (!IsElementwise(i->opcode()) && !OnlyMoves(*i)) return false;
-    bool any = false;
-    for (const Instruction* operand : i->operands()) any |= Reaches(operand);
-    return reaches_[i] = any;
   }
 
  private:
@@ -237,7 +206,7 @@ class ChainMatcher {
     const Instruction* i = &sum_.weights();
     while (i->opcode() != Opcode::kDot) {
       int k = 0;
-      while (!Reaches(i->operand(k))) ++k;
+      while (!walk_.Reaches(i->operand(k))) ++k;
       index = OperandIndex(space, *i, k, index);
       i = i->operand(k);
     }
@@ -278,64 +247,39 @@ class ChainMatcher {
 
   // Every value is read at one place; the paths to the products are noted.
   bool OnePlaceEach() {
-    at_ = NewChainPlace(space_, chain_, 1, 1);
-    variables_ = space_.count();
-    place_of_ = {{&sum_.weights(), WeightsIndex(sum_, space_, at_)}};
-    paths_ = {{&sum_.weights(), {}}};
-    std::vector<const Instruction*> pending{&sum_.weights()};
-    while (!pending.empty()) {
-      const Instruction* i = pending.back();
-      pending.pop_back();
-      if (i->opcode() == Opcode::kDot) continue;
-      for (int k = 0; k < i->operand_count(); ++k) {
-        const Instruction* operand = i->operand(k);
-        if (const auto reached = reaches_.find(operand); reached == reaches_.end() || !reached->second) continue;
-        MultiIndex index = OperandIndex(space_, *i, k, place_of_.at(i));
-        const auto [known, fresh] = place_of_.emplace(operand, index);
-        if (!fresh && known->second != index) return false;
-        if (!fresh) continue;
-        OperandPath path = paths_.at(i);
-        path.emplace_back(i, k);
-        paths_.emplace(operand, std::move(path));
-        pending.push_back(operand);
-      }
-    }
-    return true;
+    at_ = NewChainPlace(space_, chain_);
+    return walk_.OnePlaceEach(space_, &sum_.weights(), WeightsIndex(sum_, space_, at_));
   }
 
   // Of each product one operand is of the row alone, the other of the key alone.
   bool SidesAgree() {
-    if (dots_.size() > kMostProducts) return false;
-    for (const Instruction* dot : dots_) {
-      if (!place_of_.contains(dot)) return false;
-      ChainProduct product{dot, paths_.at(dot), 0, SideOf(*dot, 0).contracting.count};
+    if (walk_.products().size() > kMostProducts) return false;
+    for (const Instruction* dot : walk_.products()) {
+      ChainProduct product{dot, walk_.PathTo(dot), 0, SideOf(*dot, 0).contracting.count};
       if (product.depth == 0) return false;
       IndexSpace space = space_;
       const IndexExpression depth = space.Variable(space.AddVariable(product.depth));
       const int variables = space.count();
-      const MultiIndex terms[] = {TermIndexAt(space, *dot, 0, place_of_.at(dot), depth),
-                                  TermIndexAt(space, *dot, 1, place_of_.at(dot), depth)};
+      const MultiIndex terms[] = {TermIndexAt(space, *dot, 0, walk_.PlaceOf(dot), depth),
+                                  TermIndexAt(space, *dot, 1, walk_.PlaceOf(dot), depth)};
       if (space.count() != variables) return false;  // a place that is no sum of digits
-      const int row = 1, key = 2;                    // by NewChainPlace
-      const auto of_row = [&](int k) { return !Mentions(terms[k], key) && !Mentions(terms[1 - k], row); };
+      const auto of_row = [&](int k) {
+        return !Mentions(terms[k], AttentionPlace::kKey) && !Mentions(terms[1 - k], AttentionPlace::kRow);
+      };
       if (!of_row(0) && !of_row(1)) return false;
       product.rows = of_row(0) ? 0 : 1;
       chain_.products.push_back(std::move(product));
     }
-    return space_.count() == variables_;
+    return space_.count() == AttentionPlace::kCount;
   }
 
   const bool over_batches_;
+  const int64_t count_;
   ChainSum sum_;
-  int64_t count_ = 0;
   ProductChain chain_;
   IndexSpace space_;
-  ChainPlace at_;
-  int variables_ = 0;
-  std::vector<const Instruction*> dots_;
-  std::unordered_map<const Instruction*, bool> reaches_;
-  std::unordered_map<const Instruction*, MultiIndex> place_of_;
-  std::unordered_map<const Instruction*, OperandPath> paths_;
+  AttentionPlace at_;
+  ProductWalk walk_;  // from the weights
 };
 
 bool ShareMembers(const ProductChain& a, const ProductChain& b) {
@@ -383,23 +327,23 @@ std::optional<ProductChain> JoinReordered(const ProductChain& other, const Produ
 
 }  // namespace
 
-MultiIndex WeightsIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+MultiIndex WeightsIndex(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at) {
   if (sum.is_product()) return SideOf(*sum.hero, sum.chained).IndexOf(space, at.batch, at.key, at.row);
   if (sum.over_batches()) return PartIndex(sum, space, at);
   return ReducedIndex(space, *sum.hero, ReducedRow(sum, space, at), at.key);
 }
 
-MultiIndex ValueIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+MultiIndex ValueIndex(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at) {
   return SideOf(*sum.hero, 1 - sum.chained).IndexOf(space, at.batch, at.key, at.column);
 }
 
-MultiIndex MaskIndex(const ChainSum& sum, const OperandPath& path, IndexSpace& space, const ChainPlace& at) {
+MultiIndex MaskIndex(const ChainSum& sum, const OperandPath& path, IndexSpace& space, const AttentionPlace& at) {
   return Walk(space, path, WeightsIndex(sum, space, at));
 }
 
 bool HidesBlocks(const ProductChain& chain) {
   IndexSpace space;
-  const ChainPlace at = NewChainPlace(space, chain, 1, 1);
+  const AttentionPlace at = NewChainPlace(space, chain);
   const ChainSum& first = chain.sums[0];
   return std::ranges::all_of(chain.sums, [&](const ChainSum& sum) {
     return sum.mask && first.mask && sum.mask->compare == first.mask->compare &&
@@ -407,27 +351,26 @@ bool HidesBlocks(const ProductChain& chain) {
   });
 }
 
-MultiIndex ScoreIndex(const ProductChain& chain, const ChainProduct& product, IndexSpace& space, const ChainPlace& at) {
+MultiIndex ScoreIndex(const ProductChain& chain, const ChainProduct& product, IndexSpace& space,
+                      const AttentionPlace& at) {
   return Walk(space, product.path, WeightsIndex(chain.sums[0], space, at));
 }
 
 MultiIndex TermIndex(const ProductChain& chain, const ChainProduct& product, int operand, IndexSpace& space,
-                     const ChainPlace& at) {
+                     const AttentionPlace& at) {
   return TermIndexAt(space, *product.dot, operand, ScoreIndex(chain, product, space, at), at.depth);
 }
 
-IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, IndexSpace& space,
+                            const AttentionPlace& at) {
   if (!sum.is_product()) return space.Linearize(ReducedRow(sum, space, at), sum.hero->shape().dimensions());
-  const bool rows_first = sum.chained == 0;
-  const IndexExpression &high = rows_first ? at.row : at.column, &low = rows_first ? at.column : at.row;
-  const int64_t highs = rows_first ? chain.rows : sum.columns, lows = rows_first ? sum.columns : chain.rows;
-  return space.Add(space.Scale(space.Add(space.Scale(at.batch, highs), high), lows), low);
+  return ResultIndex(space, at, sum.chained == 0, chain.rows, sum.columns);
 }
 
 std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const ChainSum& sum) {
   if (!sum.is_product() && !sum.over_batches()) return {};
   IndexSpace space;
-  const ChainPlace at = NewChainPlace(space, chain, 1, sum.columns);
+  const AttentionPlace at = NewChainPlace(space, chain, sum.columns);
   const MultiIndex begin = space.Delinearize(ResultIndex(chain, sum, space, at), sum.hero->shape().dimensions());
   return MovesBehind(*sum.hero, space, begin);
 }
@@ -437,7 +380,7 @@ bool ReducesRows(const ProductChain& chain) {
 }
 
 std::optional<ProductChain> MatchChain(const Instruction& hero, int chained) {
-  if (chained == 0 && IsChainReduction(hero)) {
+  if (chained == 0 && PlainReductionOf(hero)) {
     std::optional<ProductChain> chain = ChainMatcher(hero, 0).Match();
     return chain ? chain : ChainMatcher(hero, 0, true).Match();
   }
@@ -452,13 +395,13 @@ std::optional<ProductChain> JoinChains(const ProductChain& a, const ProductChain
                      a.sums[0].hero != b.sums[0].hero;
   if (!suits) return std::nullopt;
   IndexSpace space;
-  const ChainPlace at = NewChainPlace(space, a, 1, 1);
+  const AttentionPlace at = NewChainPlace(space, a);
   for (const ChainProduct& product : b.products) {
     const auto same = std::ranges::find(a.products, product.dot, &ChainProduct::dot);
     if (same == a.products.end() || same->rows != product.rows) return std::nullopt;
     if (ScoreIndex(a, *same, space, at) != ScoreIndex(b, product, space, at)) return std::nullopt;
   }
-  if (space.count() != 5) return std::nullopt;
+  if (space.count() != AttentionPlace::kCount) return std::nullopt;
   ProductChain joined = a;
   joined.sums.insert(joined.sums.end(), b.sums.begin(), b.sums.end());
   const std::unordered_set<const Instruction*> members(a.members.begin(), a.members.end());
@@ -471,7 +414,8 @@ std::optional<ProductChain> JoinChains(const ProductChain& a, const ProductChain
 }
 
 bool ReducesProducts(const Instruction& reduce) {
-  return IsReductionBy(reduce, Opcode::kAdd, 0) && ChainMatcher(reduce, 0).Reaches(reduce.operand(0));
+  return IsReductionBy(reduce, Opcode::kAdd, 0) &&
+         ProductWalk(reduce.operand(0)->shape().ElementCount(), SIZE_MAX).Reaches(reduce.operand(0));
 }
 
 bool IsClosed(const ProductChain& chain) {

@@ -9,7 +9,7 @@
 
 #include "core/ir/module.h"
 #include "core/ir/target_info.h"
-#include "core/passes/base/element_walk.h"
+#include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -58,23 +58,22 @@ struct ProductChain {
   std::vector<const Instruction*> members;
 };
 
-// Where things are read for a row and a key: `depth` counts what a product sums over, `column` the free dimensions of a
-// sum's other operand.
-struct ChainPlace {
-  IndexExpression batch, row, key, depth, column;
-};
-MultiIndex WeightsIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at);
-MultiIndex ValueIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at);
+// Where things are read for a row and a key: the place's depth counts what a product sums over, its column the free
+// dimensions of a sum's other operand.
+MultiIndex WeightsIndex(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at);
+MultiIndex ValueIndex(const ChainSum& sum, IndexSpace& space, const AttentionPlace& at);
 // Where a product is read, and its operand.
-MultiIndex ScoreIndex(const ProductChain& chain, const ChainProduct& product, IndexSpace& space, const ChainPlace& at);
+MultiIndex ScoreIndex(const ProductChain& chain, const ChainProduct& product, IndexSpace& space,
+                      const AttentionPlace& at);
 MultiIndex TermIndex(const ProductChain& chain, const ChainProduct& product, int operand, IndexSpace& space,
-                     const ChainPlace& at);
+                     const AttentionPlace& at);
 // Where the mask's comparison, factor, hidden value and statistic are read.
-MultiIndex MaskIndex(const ChainSum& sum, const OperandPath& path, IndexSpace& space, const ChainPlace& at);
+MultiIndex MaskIndex(const ChainSum& sum, const OperandPath& path, IndexSpace& space, const AttentionPlace& at);
 // Whether the sums' masks hide the same keys of the same rows: whole blocks of them may be left out.
 bool HidesBlocks(const ProductChain& chain);
 // The row-major index of a result.
-IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, IndexSpace& space, const ChainPlace& at);
+IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, IndexSpace& space,
+                            const AttentionPlace& at);
 
 // What moves a product's result behind it, as MovesBehind (core/passes/products/attention.h).
 std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const ChainSum& sum);

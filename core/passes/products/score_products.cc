@@ -1,13 +1,13 @@
-#include "core/passes/products/score_products.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "core/host/ranges.h"
+#include "core/maps/dot_sides.h"
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -64,20 +64,16 @@ std::optional<ScoreProduct> ProductBehind(Instruction* i) {
     along = *std::move(next);
   }
   if (!IsPlainProduct(*i) || i->users().size() != 1 || i->HasControlEdges()) return std::nullopt;
-  const auto& dimensions = i->attributes<DotAttributes>();
-  const IntList* batches[] = {&dimensions.lhs_batch_dims, &dimensions.rhs_batch_dims};
-  const IntList* summed[] = {&dimensions.lhs_contracting_dims, &dimensions.rhs_contracting_dims};
   ScoreProduct product{i, {}};
-  size_t next = batches[0]->size();
-  for (size_t k : {0, 1}) {
-    ScoreTerm& term = product.terms[k];
+  size_t next = i->attributes<DotAttributes>().lhs_batch_dims.size();
+  for (int k : {0, 1}) {
+    ScoreTerm& term = product.terms[static_cast<size_t>(k)];
+    const DotSide side = SideOf(*i, k);
     term.value = i->operand(k);
     term.along.assign(static_cast<size_t>(term.value->shape().rank()), kNone);
-    term.summed = *summed[k];
-    for (size_t b = 0; b < batches[k]->size(); ++b) term.along[(*batches[k])[b]] = along[b];
-    for (int64_t d = 0; d < term.value->shape().rank(); ++d) {
-      if (!Contains(*batches[k], d) && !Contains(*summed[k], d)) term.along[d] = along[next++];
-    }
+    term.summed = side.contracting.dimensions;
+    for (size_t b = 0; b < side.batch.dimensions.size(); ++b) term.along[side.batch.dimensions[b]] = along[b];
+    for (const int64_t d : side.free.dimensions) term.along[d] = along[next++];
   }
   return product;
 }
@@ -87,14 +83,13 @@ class ScoreJoiner {
   ScoreJoiner(Computation& entry, Instruction* sum, const TargetInfo& target)
       : entry_(entry), sum_(sum), target_(target) {}
 
-  bool Join() {
+  void Join() {
     for (int first : {0, 1}) {
       const std::optional<ScoreProduct> a = ProductBehind(sum_->operand(first)),
                                         b = ProductBehind(sum_->operand(1 - first));
-      if (!a || !b) return false;
+      if (!a || !b) return;
       if (Suits(*a, *b) && Saves(*a, *b)) return Replace(*a, *b);
     }
-    return false;
   }
 
  private:
@@ -167,7 +162,7 @@ class ScoreJoiner {
     return at.Broadcast(value, whole, kept);
   }
 
-  bool Replace(const ScoreProduct& a, const ScoreProduct& b) {
+  void Replace(const ScoreProduct& a, const ScoreProduct& b) {
     Expansion at(entry_, sum_);
     std::array<Instruction*, 2> operands{};
     for (int k : {0, 1}) {
@@ -182,9 +177,7 @@ class ScoreJoiner {
     DotAttributes attributes = a.dot->attributes<DotAttributes>();
     if (left == 1 && attributes.operand_precision.size() == 2)
       std::swap(attributes.operand_precision[0], attributes.operand_precision[1]);
-    attributes.lhs_batch_dims.clear();
-    for (size_t d = 0; d < shared_.size(); ++d) attributes.lhs_batch_dims.push_back(d);
-    attributes.rhs_batch_dims = attributes.lhs_batch_dims;
+    attributes.lhs_batch_dims = attributes.rhs_batch_dims = UpTo(std::ssize(shared_));
     attributes.lhs_contracting_dims = {static_cast<int64_t>(shared_.size() + rows.size())};
     attributes.rhs_contracting_dims = {static_cast<int64_t>(shared_.size() + keys.size())};
     IntList order = shared_, sizes, back;
@@ -200,13 +193,8 @@ class ScoreJoiner {
     if (scores->shape() != sum_->shape()) scores = at.Reshaped(scores, SizesOf(sum_->shape()));
     const std::vector<Instruction*> users(sum_->users().begin(), sum_->users().end());
     entry_.ReplaceAllUses(sum_, scores);
-    if (MakesAttention(*dot)) return true;
-    for (Instruction* user : users) {
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == scores) user->ReplaceOperand(k, sum_);
-      }
-    }
-    return false;
+    if (MakesAttention(*dot)) return;
+    for (Instruction* user : users) user->ReplaceOperand(scores, sum_);
   }
 
   bool MakesAttention(const Instruction& scores) const {
@@ -226,8 +214,7 @@ class ScoreJoiner {
 
 }  // namespace
 
-void JoinScoreProducts(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
+bool JoinScoreProducts(Computation& entry, const TargetInfo& target) {
   std::vector<Instruction*> sums;
   for (const auto& i : entry.instructions()) {
     const bool large = i->shape().IsArray() && i->shape().ElementCount() >= target.attention_min_scores;
@@ -236,10 +223,8 @@ void JoinScoreProducts(Computation& entry, const TargetInfo& target) {
       sums.push_back(i.get());
     }
   }
-  bool any = false;
-  for (Instruction* sum : sums) any |= ScoreJoiner(entry, sum, target).Join();
-  if (!sums.empty()) entry.RemoveDead();
-  if (any) entry.SortTopologically();
+  for (Instruction* sum : sums) ScoreJoiner(entry, sum, target).Join();
+  return !sums.empty();
 }
 
 }  // namespace VXLA_NAMESPACE

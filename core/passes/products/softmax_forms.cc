@@ -1,5 +1,3 @@
-#include "core/passes/products/softmax_forms.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include "core/passes/base/element_walk.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/products/attention.h"
+#include "core/passes/products/products.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -39,7 +38,7 @@ class SoftmaxWriter {
  public:
   SoftmaxWriter(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {}
 
-  void Run() {
+  bool Run() {
     bool any = false;
     for (Instruction* i : InstructionList(entry_)) {
       const bool may = (i->opcode() == Opcode::kExp || i->opcode() == Opcode::kMultiply) && IsRealFloat(*i) &&
@@ -50,9 +49,7 @@ class SoftmaxWriter {
       entry_.ReplaceAllUses(i, quotient);
       any = true;
     }
-    if (!any) return;
-    entry_.RemoveDead();
-    entry_.SortTopologically();
+    return any;
   }
 
  private:
@@ -129,15 +126,11 @@ class SoftmaxWriter {
   Instruction* Quotient(const Instruction& weight, Instruction* exponential, const OperandPath& path) {
     if (exponential->shape() != weight.shape()) return nullptr;
     Instruction* divisor = path.back().first->operand(path.back().second);
+    Expansion at(entry_, &weight);
     for (auto link = path.rbegin(); link != path.rend(); ++link) {
-      if (OnlyMovesOrRepeats(*link->first)) divisor = Insert(weight, link->first->CloneWith({divisor}));
+      if (OnlyMovesOrRepeats(*link->first)) divisor = at.Add(link->first->CloneWith({divisor}));
     }
-    return Insert(weight, std::make_unique<Instruction>(Opcode::kDivide, weight.shape(),
-                                                        std::vector<Instruction*>{exponential, divisor}));
-  }
-
-  Instruction* Insert(const Instruction& weight, std::unique_ptr<Instruction> made) {
-    return Expansion(entry_, &weight).Add(std::move(made));
+    return at.Add(Opcode::kDivide, weight.shape(), {exponential, divisor});
   }
 
   Computation& entry_;
@@ -146,9 +139,6 @@ class SoftmaxWriter {
 
 }  // namespace
 
-void WriteSoftmaxAsQuotient(Computation& entry, const TargetInfo& target) {
-  if (target.attention_min_scores == INT64_MAX || !target.fusion) return;
-  SoftmaxWriter(entry, target).Run();
-}
+bool WriteSoftmaxAsQuotient(Computation& entry, const TargetInfo& target) { return SoftmaxWriter(entry, target).Run(); }
 
 }  // namespace VXLA_NAMESPACE

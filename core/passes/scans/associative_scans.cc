@@ -1,5 +1,3 @@
-#include "core/passes/scans/associative_scans.h"
-
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -9,6 +7,7 @@
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -16,25 +15,12 @@ namespace {
 constexpr int64_t kShortest = 4;
 
 bool IsZero(const Instruction& i) {
-  if (i.opcode() != Opcode::kConstant || !i.shape().IsScalar()) return false;
-  const auto& literal = i.attributes<ConstantAttributes>().literal;
-  return literal != nullptr && *literal == Literal(i.shape());
+  return i.shape().IsScalar() && i.known_literal() != nullptr && i.literal() == Literal(i.shape());
 }
 
-// The one number of a constant; null if it has several.
-std::shared_ptr<const Literal> NumberOf(const Instruction& i) {
-  if (i.opcode() != Opcode::kConstant || i.shape().ElementCount() == 0) return nullptr;
-  const auto& literal = i.attributes<ConstantAttributes>().literal;
-  if (literal == nullptr || i.shape().IsScalar()) return literal;
-  Literal one(Shape(i.shape().element_type()));
-  const auto bytes = literal->bytes();
-  const size_t width = one.bytes().size();
-  if (literal->is_dynamic() || bytes.size() != width * static_cast<size_t>(literal->element_count())) return nullptr;
-  for (size_t at = width; at < bytes.size(); at += width) {
-    if (!std::ranges::equal(bytes.subspan(at, width), bytes.first(width))) return nullptr;
-  }
-  std::ranges::copy(bytes.first(width), one.mutable_bytes().begin());
-  return std::make_shared<Literal>(std::move(one));
+// The one number of a constant.
+std::optional<Literal> NumberOf(const Instruction& i) {
+  return i.known_literal() == nullptr ? std::nullopt : i.literal().OnlyNumber();
 }
 
 // Elements start, start + stride ... of one dimension, `count` of them, whole the others.
@@ -98,7 +84,7 @@ struct Node {
   Kind kind = Kind::kOperation;
   IntList places;                          // of each dimension, where it lies in the result's; -1: of size 1
   size_t array = 0;                        // of elements
-  std::shared_ptr<const Literal> number;   // of numbers
+  std::optional<Literal> number;           // of numbers
   const Instruction* operation = nullptr;  // one of those that say it
   std::vector<size_t> operands;
 };
@@ -146,7 +132,7 @@ class Recursion {
     for (int64_t n = size; n > 0; n /= 2) levels_.push_back({.size = n, .elements = {}, .results = {}});
     const auto below = InterleavedOf(*top->odd, dimension_);
     if (!below) return false;
-    ArrayOf(top->first, Transformed(std::views::iota(0, root_->shape().rank()), [](int64_t d) { return d; }));
+    ArrayOf(top->first, UpTo(root_->shape().rank()));
     if (!Bind(levels_[0].results, 0, root_) || !ReadGiven(0, below->first)) return false;
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (!FollowLevel(l)) return false;
@@ -232,7 +218,7 @@ class Recursion {
       if (!array) return std::nullopt;
       node.kind = left ? Node::Kind::kLeft : Node::Kind::kRight;
       node.array = *array;
-    } else if ((node.number = NumberOf(*i)) != nullptr) {
+    } else if ((node.number = NumberOf(*i))) {
       node.kind = Node::Kind::kNumber;
     } else {
       if (!IsElementwise(i->opcode()) || !i->called().empty() || i->HasControlEdges()) return std::nullopt;
@@ -258,10 +244,7 @@ class Recursion {
     const auto [i, places] = Unspread(spread, spread_places);
     if (const auto known = sides.matched.find(i); known != sides.matched.end()) return known->second == number;
     const Node& node = nodes_[number];
-    if (node.kind == Node::Kind::kNumber) {
-      const auto literal = NumberOf(*i);
-      return literal != nullptr && *literal == *node.number;
-    }
+    if (node.kind == Node::Kind::kNumber) return NumberOf(*i) == node.number;
     // It does not matter where a dimension of size 1 lies.
     if (!i->shape().IsArray() || places.size() != node.places.size()) return false;
     for (size_t d = 0; d < places.size(); ++d) {
@@ -437,7 +420,7 @@ class RunningWindowWriter : private Expansion {
       if (node.kind == Node::Kind::kLeft || node.kind == Node::Kind::kRight) {
         values.push_back((node.kind == Node::Kind::kLeft ? left : right)[node.array]);
       } else if (node.kind == Node::Kind::kNumber) {
-        values.push_back(in.Add(Opcode::kConstant, node.number->shape(), {}, ConstantAttributes{node.number}));
+        values.push_back(Expansion(in).Constant(*node.number));
       } else {
         Scalars operands;
         for (size_t o : node.operands) operands.push_back(values[o]);

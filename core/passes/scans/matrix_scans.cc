@@ -1,5 +1,3 @@
-#include "core/passes/scans/matrix_scans.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,10 +5,11 @@
 #include <unordered_set>
 
 #include "core/host/ranges.h"
+#include "core/maps/dot_sides.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
-#include "core/passes/scans/associative_scans.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -219,10 +218,8 @@ class EntryWriter : private Expansion {
       side.index[d] = index[at];
       if (static_cast<int>(at) == dimension) side.dimension = static_cast<int>(d);
     };
-    const auto frees = [&](Side& side, const Instruction& operand, const IntList& batch, const IntList& summed) {
-      for (int d = 0; d < operand.shape().rank(); ++d) {
-        const auto is_in = [d](const IntList& list) { return Contains(list, d); };
-        if (is_in(batch) || is_in(summed)) continue;
+    const auto frees = [&](Side& side, int operand) {
+      for (const int64_t d : SideOf(dot, operand).free.dimensions) {
         take(side, d);
         ++at;
       }
@@ -233,8 +230,8 @@ class EntryWriter : private Expansion {
       take(sides.first, a.lhs_batch_dims[b]);
       take(sides.second, a.rhs_batch_dims[b]);
     }
-    frees(sides.first, *dot.operand(0), a.lhs_batch_dims, a.lhs_contracting_dims);
-    frees(sides.second, *dot.operand(1), a.rhs_batch_dims, a.rhs_contracting_dims);
+    frees(sides.first, 0);
+    frees(sides.second, 1);
     const int64_t extent = ExtentOf(dot, dimension);
     const bool both = ExtentOf(*dot.operand(0), sides.first.dimension) == extent &&
                       ExtentOf(*dot.operand(1), sides.second.dimension) == extent;

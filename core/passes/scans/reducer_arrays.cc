@@ -1,9 +1,8 @@
-#include "core/passes/scans/reducer_arrays.h"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include "core/host/ranges.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,12 +1,10 @@
-#include "core/passes/scans/sliding_windows.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"
 #include "core/maps/running_window.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/control_flow.h"
-#include "core/passes/scans/reducer_arrays.h"
+#include "core/passes/scans/scans.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,9 +1,8 @@
-#include "core/passes/sharding/exchange_merging.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "core/ir/module_edits.h"
+#include "core/passes/sharding/partitioner_impl.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -9,23 +9,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// One array of a relation.
-struct Joined {
-  int node;
-  const FactorRule::ArrayFactors* array;
-};
-
-std::vector<Joined> MembersOf(const ShardingRelation& relation) {
-  std::vector<Joined> members;
-  const auto add = [&](const std::vector<int>& nodes, const std::vector<FactorRule::ArrayFactors>& arrays) {
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (nodes[i] >= 0) members.push_back({nodes[i], &arrays[i]});
-    }
-  };
-  add(relation.operands, relation.rule.operands);
-  add(relation.results, relation.rule.results);
-  return members;
-}
+using Joined = ShardingRelation::Array;
 
 class PartChoice {
  public:
@@ -81,7 +65,7 @@ class PartChoice {
            std::ranges::any_of(member.array->dimensions, [](const std::vector<int>& each) { return each.size() > 1; });
   }
   bool HasRequests(const ShardingRelation& relation) {
-    return std::ranges::any_of(MembersOf(relation), [&](const Joined& member) {
+    return std::ranges::any_of(relation.arrays(), [&](const Joined& member) {
       const Tiling& tiling = Node(member.node).tiling;
       if (IsSplit(relation, member)) {
         const std::vector<Atoms> guessed =
@@ -101,7 +85,7 @@ class PartChoice {
       changed = false;
       const auto spread = [&](const ShardingRelation& relation) {
         if (!relation.rule.is_elementwise) return;
-        const std::vector<Joined> members = MembersOf(relation);
+        const std::vector<Joined> members = relation.arrays();
         const auto from = std::ranges::find_if(members, [&](const Joined& each) { return pinned_[each.node]; });
         if (from == members.end()) return;
         for (const Joined& member : members) {
@@ -123,7 +107,7 @@ class PartChoice {
   // Dimensions that are the same factor alone.
   std::map<int, std::vector<size_t>> Alone(const ShardingRelation& relation) {
     std::map<int, std::vector<size_t>> alone;
-    for (const Joined& member : MembersOf(relation)) {
+    for (const Joined& member : relation.arrays()) {
       for (size_t d = 0; d < member.array->size(); ++d) {
         if ((*member.array)[d].size() == 1) alone[(*member.array)[d][0]].push_back(Key(member.node, d));
       }
@@ -150,7 +134,7 @@ class PartChoice {
 
   // Without parts, each operation that takes or gives a run has to exchange about a tile.
   void Ask(const ShardingRelation& relation) {
-    const std::vector<Joined> members = MembersOf(relation);
+    const std::vector<Joined> members = relation.arrays();
     for (const Joined& member : members) {
       for (const FactorRule::ArrayFactors::Run& run : member.array->runs) {
         const IntList& parts = relation.rule.factors[run.factor].parts;
@@ -207,7 +191,7 @@ class PartChoice {
   // What lies beside a class, cut along the same atoms, and cannot be cut as the class is.
   void Count(const ShardingRelation& relation) {
     std::map<int, std::vector<size_t>> together;
-    for (const Joined& member : MembersOf(relation)) {
+    for (const Joined& member : relation.arrays()) {
       for (size_t d = 0; d < member.array->size(); ++d) {
         const std::vector<int>& factors = (*member.array)[d];
         if (!factors.empty() && member.array->runs.empty()) together[factors[0]].push_back(Key(member.node, d));

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/passes/base/cse.h"
 #include "core/passes/sharding/exchange_cost.h"
-#include "core/passes/sharding/exchange_merging.h"
 #include "core/passes/sharding/factor_atoms.h"
 #include "core/passes/sharding/partitioner_impl.h"
 #include "core/passes/sharding/propagation.h"
-#include "core/passes/sharding/spread_orders.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -44,10 +43,12 @@ Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instructi
   return Nested(into, shape, leaves, next);
 }
 
-void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves) {
-  if (!value->shape().IsTuple()) return leaves.push_back(value);
+std::vector<Instruction*> Leaves(Expansion into, Instruction* value) {
+  if (!value->shape().IsTuple()) return {value};
+  std::vector<Instruction*> leaves;
   for (int64_t i = 0; i < std::ssize(value->shape().tuple_elements()); ++i)
-    AppendLeaves(into, into.Element(value, i), leaves);
+    std::ranges::copy(Leaves(into, into.Element(value, i)), std::back_inserter(leaves));
+  return leaves;
 }
 
 Sharding TilesOf(const ArraySharding& sharding) {
@@ -88,9 +89,8 @@ void Partitioner::EnterParameter(Frame& frame, const Instruction& parameter) {
   std::vector<ValuePtr>& values = frame.values[&parameter];
   if (!parameter.shape().IsArray()) {
     Instruction* const whole = frame.into.Add(parameter.CloneWith({}));
-    std::vector<Instruction*> leaves;
-    AppendLeaves(frame.into, whole, leaves);
-    for (Instruction* leaf : leaves) values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
+    for (Instruction* leaf : Leaves(frame.into, whole))
+      values.push_back(Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())));
     made_.parameters.emplace_back();
     return;
   }
@@ -204,7 +204,7 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (tiling.is_whole() || source.opcode() == Opcode::kBroadcast || (is_iota && cut.empty()))
     return frame.into.Add(source.CloneWith(std::move(operands), tile));
   if (source.opcode() == Opcode::kConstant) {
-    const std::optional<Literal> same = SameElement(source);
+    const std::optional<Literal> same = source.known_literal() ? source.literal().OnlyNumber() : std::nullopt;
     if (!same) return nullptr;
     return frame.into.SpreadAs(frame.into.Constant(*same), tile);
   }
@@ -212,23 +212,10 @@ Instruction* Partitioner::MakeFree(Frame& frame, Value& value, const Tiling& til
   if (value.whole.dimension(along) >= kMostNumbers) return nullptr;
   Shape numbers = tile;
   numbers.set_element_type(ElementType::kS32);
-  IntList starts = graph_.mesh.Places(cut);
-  for (int64_t& start : starts) start *= tile.dimension(along);
+  const IntList starts = graph_.mesh.Starts(cut, tile.dimension(along));
   Instruction* const own = frame.into.Add(source.CloneWith({}, numbers));
   Instruction* const start = frame.into.SpreadAs(exchange_->OfDevice(frame.into, starts), numbers);
   return frame.into.Converted(frame.into.Plus(own, start), tile.element_type());
-}
-
-std::optional<Literal> Partitioner::SameElement(const Instruction& constant) {
-  const auto& literal = constant.attributes<ConstantAttributes>().literal;
-  if (literal == nullptr || literal->element_count() == 0) return std::nullopt;
-  const std::span<const std::byte> bytes = literal->bytes();
-  Literal scalar(Shape(literal->shape().element_type()));
-  const size_t size = scalar.bytes().size();
-  if (bytes.size() != size * static_cast<size_t>(literal->element_count())) return std::nullopt;
-  if (!std::equal(bytes.begin() + static_cast<ptrdiff_t>(size), bytes.end(), bytes.begin())) return std::nullopt;
-  std::copy_n(bytes.begin(), size, scalar.mutable_bytes().begin());
-  return scalar;
 }
 
 // Computations that are run on scalars, or by what is given its operands whole.

@@ -14,7 +14,12 @@ namespace VXLA_NAMESPACE {
 
 Instruction* NestedTuple(Expansion into, const Shape& shape, std::span<Instruction* const> leaves);
 // The arrays and tokens of a value, depth first.
-void AppendLeaves(Expansion into, Instruction* value, std::vector<Instruction*>& leaves);
+std::vector<Instruction*> Leaves(Expansion into, Instruction* value);
+
+// Fewer exchanges that bring the same (exchange_merging.cc): sums over the same devices that are added to one another
+// become one, devices add what they have first. `sums`: all-reduces and reduce-scatters of the module that add; others
+// stay apart.
+void JoinSums(Module& module, std::unordered_set<const Instruction*> sums);
 
 class Partitioner {
  public:
@@ -53,7 +58,6 @@ class Partitioner {
   Instruction* MakeFree(Frame& frame, Value& value, const Tiling& tiling);
   Instruction* FirstTile(Frame& frame, Value& value);
   Instruction* MakeReversed(Frame& frame, const Value& value, const Tiling& tiling);
-  static std::optional<Literal> SameElement(const Instruction& constant);
   Computation* Copied(const Computation* computation);
 
   // The operations (tile_programs.cc).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/host/ranges.h"
 #include "core/passes/sharding/factor_atoms.h"
 
 namespace VXLA_NAMESPACE {
@@ -105,17 +106,10 @@ class Propagation {
   }
 
   std::vector<Member> MembersOf(const ShardingRelation& relation) {
-    std::vector<Member> members;
-    const auto add = [&](const std::vector<int>& nodes, const std::vector<FactorRule::ArrayFactors>& arrays) {
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        if (nodes[i] < 0) continue;
-        ShardingNode& node = graph_.nodes[nodes[i]];
-        members.push_back({&node, &arrays[i], AtomsOf(relation.rule, arrays[i], node)});
-      }
-    };
-    add(relation.operands, relation.rule.operands);
-    add(relation.results, relation.rule.results);
-    return members;
+    return Transformed(relation.arrays(), [&](const ShardingRelation::Array& each) {
+      ShardingNode& node = graph_.nodes[each.node];
+      return Member{&node, each.array, AtomsOf(relation.rule, *each.array, node)};
+    });
   }
 
   // Those of the largest divided array first.

@@ -339,6 +339,16 @@ class GraphBuilder {
 
 }  // namespace
 
+std::vector<ShardingRelation::Array> ShardingRelation::arrays() const {
+  std::vector<Array> arrays;
+  for (const auto& [nodes, factors] : {std::pair(&operands, &rule.operands), {&results, &rule.results}}) {
+    for (size_t i = 0; i < nodes->size(); ++i) {
+      if ((*nodes)[i] >= 0) arrays.push_back({(*nodes)[i], &(*factors)[i]});
+    }
+  }
+  return arrays;
+}
+
 bool ShardingNode::MayTake(int atom) const {
   if (tiling.Uses(atom) || Contains(kept_out, atom)) return false;
   return std::ranges::none_of(later, [atom](const Later& each) { return Contains(each.atoms, atom); });

@@ -63,6 +63,13 @@ struct ShardingNode {
 struct ShardingRelation {
   FactorRule rule;
   std::vector<int> operands, results;  // nodes; -1: one that tells nothing
+
+  struct Array {
+    int node;
+    const FactorRule::ArrayFactors* array;
+  };
+  // Those that tell something.
+  std::vector<Array> arrays() const;
 };
 
 struct ShardingScope {

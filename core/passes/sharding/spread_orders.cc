@@ -1,6 +1,6 @@
-#include "core/passes/sharding/spread_orders.h"
-
 #include <algorithm>
+
+#include "core/passes/sharding/propagation.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

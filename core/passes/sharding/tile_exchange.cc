@@ -264,12 +264,10 @@ Instruction* TileExchange::Spread(Expansion into, Instruction* tile, const Shape
     Shape shape = tile->shape();
     const int64_t size = shape.dimension(d);
     shape.set_dimension(d, size * mesh_.SizeOf(rest));
-    IntList starts = mesh_.Places(rest);
-    for (int64_t& start : starts) start *= size;
     Instruction* const zero = into.Zero(shape.element_type());
     std::vector<Instruction*> operands{into.SpreadAs(zero, shape), tile};
     for (size_t k = 0; k < from.dimensions.size(); ++k)
-      operands.push_back(k == d ? OfDevice(into, starts) : into.Number(ElementType::kS32, 0));
+      operands.push_back(k == d ? OfDevice(into, mesh_.Starts(rest, size)) : into.Number(ElementType::kS32, 0));
     tile = into.Add(Opcode::kDynamicUpdateSlice, shape, std::move(operands));
     from.addends.insert(from.addends.end(), rest.begin(), rest.end());
     from.dimensions[d] = to.dimensions[d];
@@ -384,8 +382,7 @@ Instruction* TileExchange::CutAlong(Expansion into, Instruction* tile, const Sha
     const int64_t parts = mesh_.SizeOf(more);
     part.set_dimension(dimension, CeilDivide(part.dimension(dimension), parts));
     tile = Resized(into, tile, dimension, part.dimension(dimension) * parts);
-    starts[d] = mesh_.Places(more);
-    for (int64_t& start : starts[d]) start *= part.dimension(dimension);
+    starts[d] = mesh_.Starts(more, part.dimension(dimension));
     from.dimensions[d].insert(from.dimensions[d].end(), more.begin(), more.end());
   }
   return part == tile->shape() ? tile : CutAt(into, tile, part, starts);

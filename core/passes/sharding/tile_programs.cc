@@ -18,15 +18,9 @@ Literal NoAddend(ElementType type) {
   return nothing;
 }
 
-int64_t LargestOf(ElementType type) {
-  if (IsSigned(type)) return MaxSigned(type);
-  return BitWidth(type) == 64 ? INT64_MAX : static_cast<int64_t>(MaxUnsigned(type));
-}
-
 // Whether joining it once more changes nothing, the sign of a zero aside.
 bool IsIdentity(const Instruction& initial, const Literal& identity) {
-  if (initial.opcode() != Opcode::kConstant) return false;
-  const auto& literal = initial.attributes<ConstantAttributes>().literal;
+  const Literal* const literal = initial.known_literal();
   if (literal == nullptr) return false;
   const ElementType type = identity.shape().element_type();
   if (IsComplex(type)) return literal->GetComplex(0) == identity.GetComplex(0);
@@ -78,8 +72,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::BarrierValues(Frame& frame, cons
   }
   Instruction* const operand = NestedTuple(frame.into, barrier.shape(), leaves);
   Instruction* const made = frame.into.Add(barrier.CloneWith({operand}, operand->shape()));
-  std::vector<Instruction*> after;
-  AppendLeaves(frame.into, made, after);
+  const std::vector<Instruction*> after = Leaves(frame.into, made);
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < after.size(); ++i) values.push_back(Made(after[i], given[i]->whole, *given[i]->tiling()));
   return values;
@@ -94,9 +87,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::WholeValues(Frame& frame, const 
     operands.push_back(NestedTuple(frame.into, operand->shape(), leaves));
   }
   Instruction* const made = EmitTile(frame, instruction, std::move(operands), instruction.shape());
-  std::vector<Instruction*> leaves;
-  AppendLeaves(frame.into, made, leaves);
-  return Transformed(leaves,
+  return Transformed(Leaves(frame.into, made),
                      [&](Instruction* leaf) { return Made(leaf, leaf->shape(), WholeTiling(leaf->shape().rank())); });
 }
 
@@ -248,8 +239,7 @@ std::vector<Partitioner::ValuePtr> Partitioner::TileValues(Frame& frame, const I
   }
   Shape shape = instruction.shape().IsTuple() ? Shape::Tuple(std::move(tiles)) : tiles[0];
   Instruction* const made = EmitOnTiles(frame, instruction, rule, atoms, std::move(operands), std::move(shape));
-  std::vector<Instruction*> results;
-  AppendLeaves(frame.into, made, results);
+  const std::vector<Instruction*> results = Leaves(frame.into, made);
   std::vector<ValuePtr> values;
   const std::vector<int>& nodes = frame.scope.of(&instruction);
   for (size_t i = 0; i < results.size(); ++i)
@@ -333,12 +323,10 @@ Partitioner::OwnRows Partitioner::RowsOfDevice(Frame& frame, const Instruction& 
                 size = CeilDivide(rows, graph_.mesh.SizeOf(atoms));
   // The table has fewer rows than its index type has numbers, or all of them are rows of it.
   const ElementType type = shape.element_type();
-  const int64_t last = std::min(rows - 1, LargestOf(type));
+  const int64_t last = std::min(rows - 1, LargestInteger(type));
   Instruction* const at = into.Converted(
       into.Add(Opcode::kClamp, shape, {into.Number(type, 0), indices, into.Number(type, last)}), ElementType::kS32);
-  IntList starts = graph_.mesh.Places(atoms);
-  for (int64_t& start : starts) start *= size;
-  Instruction* const start = into.SpreadAs(exchange_->OfDevice(into, starts), shape);
+  Instruction* const start = into.SpreadAs(exchange_->OfDevice(into, graph_.mesh.Starts(atoms, size)), shape);
   Instruction* const from_start = into.Minus(at, start);
   Instruction* const own =
       into.Add(Opcode::kClamp, at->shape(),
@@ -446,12 +434,7 @@ Instruction* Partitioner::State(Frame& frame, const std::vector<ValuePtr>& value
 
 std::vector<Partitioner::ValuePtr> Partitioner::FromState(Expansion into, Instruction* state,
                                                           const std::vector<int>& nodes) const {
-  std::vector<Instruction*> leaves;
-  if (nodes.size() == 1) {
-    leaves.push_back(state);
-  } else {
-    AppendLeaves(into, state, leaves);
-  }
+  const std::vector<Instruction*> leaves = Leaves(into, state);
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < leaves.size(); ++i)
     values.push_back(Made(leaves[i], Node(nodes[i]).shape, Node(nodes[i]).tiling));

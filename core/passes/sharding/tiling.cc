@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/ceil_divide.h"
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -116,6 +117,10 @@ IntList MeshAtoms::Places(std::span<const int> atoms) const {
     }
   }
   return places;
+}
+
+IntList MeshAtoms::Starts(std::span<const int> atoms, int64_t size) const {
+  return Transformed(Places(atoms), [size](int64_t place) { return place * size; });
 }
 
 std::vector<IntList> MeshAtoms::Groups(std::span<const int> atoms) const {

@@ -47,8 +47,9 @@ class MeshAtoms {
   // Where in these atoms; behind them where all is cut at once.
   size_t PartsAt(const Atoms& atoms) const;
   Atoms WithoutParts(const Atoms& atoms) const;
-  // By device, its place along these atoms.
+  // By device, its place along these atoms, and where elements begin of which each place has so many.
   IntList Places(std::span<const int> atoms) const;
+  IntList Starts(std::span<const int> atoms, int64_t size) const;
   // Devices that differ only in these atoms, in the order of their places.
   std::vector<IntList> Groups(std::span<const int> atoms) const;
   // How many of the first ones are axes of the mesh, none of them in part.

@@ -1,5 +1,3 @@
-#include "core/passes/simplify/algebraic_simplifier.h"
-
 #include <algorithm>
 
 #include "core/host/ranges.h"
@@ -8,16 +6,10 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-bool IsIota(const IntList& list) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i] != static_cast<int64_t>(i)) return false;
-  }
-  return true;
-}
 
 bool IsIdentitySlice(const Instruction& slice) {
   const auto& dims = slice.attributes<SliceAttributes>().slice;
@@ -49,7 +41,8 @@ Instruction* PassedOn(const Instruction& i) {
       return SameDimensions(i.shape(), operand->shape()) ? operand : nullptr;
     case Opcode::kTranspose:
     case Opcode::kBroadcast:
-      return SameDimensions(i.shape(), operand->shape()) && IsIota(i.dimensions()) ? operand : nullptr;
+      return SameDimensions(i.shape(), operand->shape()) && i.dimensions() == UpTo(i.shape().rank()) ? operand
+                                                                                                     : nullptr;
     case Opcode::kSlice:
       return IsIdentitySlice(i) ? operand : nullptr;
     case Opcode::kPad:
@@ -137,15 +130,13 @@ class Rewriter {
     return true;
   }
 
-  static IntList Dimensions(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
-
   // Whether the permutation exchanges the free dimensions of a dot's operands.
   static bool ExchangesFree(const Instruction& dot, const IntList& permutation) {
     const auto& attributes = dot.attributes<DotAttributes>();
     const auto batch = std::ssize(attributes.lhs_batch_dims);
     const int64_t lhs_free = dot.operand(0)->shape().rank() - batch - std::ssize(attributes.lhs_contracting_dims);
     const int64_t rank = dot.shape().rank();
-    IntList exchanged = Transformed(std::views::iota(int64_t{0}, batch), [&](int64_t d) { return d; });
+    IntList exchanged = UpTo(batch);
     for (int64_t d = batch + lhs_free; d < rank; ++d) exchanged.push_back(d);
     for (int64_t d = batch; d < batch + lhs_free; ++d) exchanged.push_back(d);
     return permutation == exchanged;
@@ -200,14 +191,11 @@ class Rewriter {
     const auto transposed = [&](Instruction* value) {
       if (value->shape().rank() == 0) return value;
       if (const auto known = moved.find(value); known != moved.end()) return known->second;
-      auto transpose = std::make_unique<Instruction>(
-          Opcode::kTranspose, Shape(value->shape().element_type(), Dimensions(i->shape())),
-          std::vector<Instruction*>{value}, DimensionsAttributes{i->dimensions()});
-      return moved[value] = entry_.InsertBefore(i, std::move(transpose));
+      return moved[value] = Expansion(entry_, i).Transposed(value, i->dimensions());
     };
     for (auto link = links.rbegin(); link != links.rend(); ++link) {
       auto operands = Transformed((*link)->operands(), [&](Instruction* operand) { return transposed(operand); });
-      Shape shape((*link)->shape().element_type(), Dimensions(i->shape()));
+      Shape shape((*link)->shape().element_type(), SizesOf(i->shape()));
       moved[*link] = entry_.InsertBefore(i, (*link)->CloneWith(std::move(operands), std::move(shape)));
     }
     entry_.ReplaceAllUses(i, moved.at(links.front()));
@@ -260,12 +248,10 @@ class Rewriter {
     const bool single = std::ranges::all_of(i->dimensions(), [&](int64_t d) { return operand.dimension(d) == 1; });
     if (i->operand_count() != 2 || !single || operand.IsDynamic()) return false;
     Expansion at(entry_, i);
-    IntList every(i->shape().rank());
-    for (size_t d = 0; d < every.size(); ++d) every[d] = static_cast<int64_t>(d);
     Instruction* init = at.Add(Opcode::kBroadcast, i->shape(), {i->operand(1)}, DimensionsAttributes{});
     Instruction* value = at.Add(Opcode::kReshape, i->shape(), {i->operand(0)});
-    entry_.ReplaceAllUses(i,
-                          at.Add(Opcode::kMap, i->shape(), {init, value}, DimensionsAttributes{every}, {i->called(0)}));
+    entry_.ReplaceAllUses(i, at.Add(Opcode::kMap, i->shape(), {init, value},
+                                    DimensionsAttributes{UpTo(i->shape().rank())}, {i->called(0)}));
     return true;
   }
 

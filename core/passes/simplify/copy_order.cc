@@ -1,7 +1,7 @@
-#include "core/passes/simplify/copy_order.h"
-
 #include <algorithm>
 #include <vector>
+
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 

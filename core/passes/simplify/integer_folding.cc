@@ -15,10 +15,7 @@ bool IsFoldable(const Shape& shape) {
          (IsInteger(shape.element_type()) || shape.element_type() == ElementType::kPred);
 }
 
-const Literal* KnownValue(const Instruction& i) {
-  return i.opcode() == Opcode::kConstant && IsFoldable(i.shape()) ? i.attributes<ConstantAttributes>().literal.get()
-                                                                  : nullptr;
-}
+const Literal* KnownValue(const Instruction& i) { return IsFoldable(i.shape()) ? i.known_literal() : nullptr; }
 
 // An element of a table.
 std::optional<int64_t> Looked(const Instruction& i) {

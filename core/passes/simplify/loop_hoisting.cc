@@ -1,5 +1,3 @@
-#include "core/passes/simplify/loop_hoisting.h"
-
 #include <algorithm>
 #include <unordered_map>
 
@@ -7,7 +5,7 @@
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/passes/simplify/loop_state.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,9 +1,8 @@
-#include "core/passes/simplify/loop_state.h"
-
 #include <utility>
 
 #include "core/ir/module_edits.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -1,8 +1,7 @@
-#include "core/passes/simplify/loop_unroller.h"
-
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
 #include "core/passes/base/fusion_rules.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -30,33 +29,23 @@ bool IsShort(const Instruction& loop, int64_t trips) {
   return operations * trips <= kMostOperations;
 }
 
-void Unroll(Computation& computation, Instruction* loop, int64_t trips) {
-  Instruction* state = loop->operand(0);
-  Expansion at(computation, loop);
-  for (int64_t trip = 0; trip < trips; ++trip)
-    state = at.Add(Opcode::kCall, loop->shape(), {state}, CallAttributes{}, {loop->called(1)});
-  computation.ReplaceAllUses(loop, state);
-  computation.Remove(loop);
-}
-
 }  // namespace
 
 bool UnrollShortLoops(Module& module) {
-  bool changed = false;
-  for (Computation* computation : ControlComputations(module)) {
-    std::vector<Instruction*> loops;
-    for (const auto& i : computation->instructions()) {
-      if (i->opcode() == Opcode::kWhile && !i->HasControlEdges()) loops.push_back(i.get());
-    }
-    for (Instruction* loop : loops) {
-      const std::optional<int64_t> trips = StaticTripCount(*loop);
-      // One trip is no loop, whatever it does.
-      if (!trips || *trips < 1 || *trips > kMostTrips || (*trips > 1 && !IsShort(*loop, *trips))) continue;
-      Unroll(*computation, loop, *trips);
-      changed = true;
-    }
-  }
-  return changed;
+  return ExpandEach(
+      ControlComputations(module),
+      [](Computation& computation, Instruction* loop) -> Instruction* {
+        if (loop->opcode() != Opcode::kWhile || loop->HasControlEdges()) return nullptr;
+        const std::optional<int64_t> trips = StaticTripCount(*loop);
+        // One trip is no loop, whatever it does.
+        if (!trips || *trips < 1 || *trips > kMostTrips || (*trips > 1 && !IsShort(*loop, *trips))) return nullptr;
+        Instruction* state = loop->operand(0);
+        Expansion at(computation, loop);
+        for (int64_t trip = 0; trip < *trips; ++trip)
+          state = at.Add(Opcode::kCall, loop->shape(), {state}, CallAttributes{}, {loop->called(1)});
+        return state;
+      },
+      LiveSizesIn::kExpanded);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -1,9 +1,8 @@
-#include "core/passes/simplify/wide_concatenates.h"
-
 #include <algorithm>
 
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/simplify/simplifiers.h"
 
 namespace VXLA_NAMESPACE {
 

@@ -1,5 +1,3 @@
-#include "core/passes/sizes/live_buckets.h"
-
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -9,6 +7,7 @@
 #include "core/ops/ops.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/sizes/dynamic_padder.h"
 #include "core/sizes/live_instruction.h"
 
 namespace VXLA_NAMESPACE {

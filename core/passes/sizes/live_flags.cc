@@ -1,9 +1,8 @@
-#include "core/passes/sizes/live_flags.h"
-
 #include <algorithm>
 
 #include "core/ops/op_support.h"
-#include "core/ops/ops.h"
+#include "core/passes/sizes/dynamic_padder.h"
+#include "core/sizes/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -13,8 +12,8 @@ void AddFlagsOfSetSize(Instruction& instruction) {
   if (instruction.operand_count() != 2 || instruction.dimensions().size() != 1) return;
   const int64_t dimension = instruction.dimensions()[0];
   const Instruction& size = *instruction.operand(1);
-  if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank() || size.opcode() != Opcode::kConstant) return;
-  if (!(size.shape() == Shape(ElementType::kS32)) || size.attributes<ConstantAttributes>().literal == nullptr) return;
+  if (!shape.IsArray() || dimension < 0 || dimension >= shape.rank()) return;
+  if (!(size.shape() == Shape(ElementType::kS32)) || size.known_literal() == nullptr) return;
   const int d = static_cast<int>(dimension);
   if (size.literal().GetInt(0) != shape.dimension(d)) shape.set_dynamic_dimension(d, true);
 }
@@ -26,30 +25,16 @@ void AddFlagsOfReshape(Instruction& instruction) {
   const Shape& from = instruction.operand(0)->shape();
   Shape& to = instruction.mutable_shape();
   if (!from.IsArray() || from.ElementCount() != to.ElementCount() || to.IsDynamic()) return;
-  int f = 0, t = 0;
-  while (f < from.rank() || t < to.rank()) {
-    const int first = t, first_from = f;
-    int64_t before = 1, after = 1;
+  for (const DimensionGroup& group : DimensionGroups(from, to)) {
     bool live = false;
-    do {
-      if (f < from.rank() && (before <= after || t == to.rank())) {
-        before *= from.dimension(f);
-        live = live || from.is_dynamic_dimension(f++);
-      } else {
-        after *= to.dimension(t++);
-      }
-    } while ((before != after || t == first || f == first_from) && (f < from.rank() || t < to.rank()));
-    // Sizes of 1 at the end belong to the last group.
-    for (; f < from.rank() && from.dimension(f) == 1; ++f) live = live || from.is_dynamic_dimension(f);
-    while (t < to.rank() && to.dimension(t) == 1) ++t;
-    if (!live) continue;
+    for (int d = group.from_begin; d < group.from_end; ++d) live |= from.is_dynamic_dimension(d);
     int large = -1;
-    for (int d = first; d < t; ++d) {
+    for (int d = group.to_begin; live && d < group.to_end; ++d) {
       if (to.dimension(d) <= 1) continue;
       if (large >= 0) return;  // which of them the text does not say
       large = d;
     }
-    if (large < 0 && first < t) large = first;
+    if (live && large < 0 && group.to_begin < group.to_end) large = group.to_begin;
     if (large >= 0) to.set_dynamic_dimension(large, true);
   }
 }

@@ -347,8 +347,7 @@ Instruction* LiveSizeOfIdentities(const Instruction& reduce, int64_t d) {
   if (reduce.operand_count() != 2 || array.opcode() != Opcode::kSelect) return nullptr;
   const Instruction* other = array.operand(2);
   while (other->opcode() == Opcode::kBroadcast || other->opcode() == Opcode::kConvert) other = other->operand(0);
-  if (other->opcode() != Opcode::kConstant || other->shape().rank() != 0) return nullptr;
-  const auto& value = other->attributes<ConstantAttributes>().literal;
+  const Literal* const value = other->shape().rank() == 0 ? other->known_literal() : nullptr;
   const ReducerFacts facts = FactsOfReducer(*reduce.called(0));
   if (value == nullptr || !facts.identity) return nullptr;
   const ElementType type = value->shape().element_type(), wanted = facts.identity->shape().element_type();

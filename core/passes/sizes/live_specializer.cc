@@ -8,6 +8,7 @@
 #include "core/ops/op_support.h"
 #include "core/passes/base/control_flow.h"
 #include "core/passes/base/expansion.h"
+#include "core/passes/base/fusion_rules.h"
 #include "core/sizes/live_instruction.h"
 #include "core/sizes/live_sizes.h"
 
@@ -34,9 +35,10 @@ bool SameSizes(const Sized& a, const Sized& b) {
   return a.live == b.live && std::ranges::equal(a.elements, b.elements, SameSizes);
 }
 
-void CollectSizes(const Sized& value, std::vector<std::vector<int64_t>>& sizes) {
-  if (!value.stated.IsTuple()) return sizes.push_back(value.live);
-  for (const Sized& element : value.elements) CollectSizes(element, sizes);
+// Arrays and tokens, depth first.
+void EachLeaf(auto& value, auto&& visit) {
+  if (!value.stated.IsTuple()) return visit(value);
+  for (auto& element : value.elements) EachLeaf(element, visit);
 }
 
 // One walk, in which a value's array and its live sizes are made together; so loops and branches are part of it.
@@ -54,8 +56,9 @@ class Specializer {
     size_t leaf = 0;
     for (const Instruction* parameter : source_.entry()->parameters()) {
       Instruction* made = AddCopy(*parameter, WithoutFlags(parameter->shape()), {}, parameter->attributes(), {});
-      VXLA_ASSIGN_OR_RETURN(arguments.emplace_back(),
-                            Decompose(*parameter, made, parameter->shape(), facts_.parameter_sizes, leaf));
+      arguments.push_back(WholeOf(*parameter, made, made->shape()));
+      EachLeaf(arguments.back(), [&](Sized& value) { value.live = facts_.parameter_sizes.at(leaf++); });
+      VXLA_RETURN_IF_ERROR(CheckStated(*parameter, arguments.back(), parameter->shape()));
     }
     auto result = Emit(*source_.entry(), arguments);
     if (!result.ok() && question_ == nullptr) return result.status();
@@ -69,7 +72,7 @@ class Specializer {
       specialized.likely_answer = Literal::ScalarInt(question_->shape().element_type(), likely_);
       if (question_->opcode() == Opcode::kParameter) specialized.parameter = question_->parameter_number();
     } else {
-      CollectSizes(*result, specialized.result_sizes);
+      EachLeaf(*result, [&](const Sized& leaf) { specialized.result_sizes.push_back(leaf.live); });
       out_->set_root(AtBounds(*source_.entry()->root(), *result));
     }
     made_->set_entry(made_->AddComputation(std::move(entry)));
@@ -169,14 +172,11 @@ class Specializer {
 
   // What brings sizes along by itself, or takes them apart.
   Status CheckDense(const Instruction& instruction) {
-    const bool dynamic =
-        instruction.shape().IsDynamic() ||
-        std::ranges::any_of(instruction.operands(), [](const auto* o) { return o->shape().IsDynamic(); });
     const bool host = instruction.opcode() == Opcode::kCustomCall ||
                       FactsOf(instruction.opcode()).family == std::string_view("host_transfer");
     const bool inner =
         std::ranges::any_of(instruction.called(), [](const Computation* called) { return HasDynamicValue(*called); });
-    if (!(dynamic && host) && !inner) return OkStatus();
+    if (!(TouchesLiveSizes(instruction) && host) && !inner) return OkStatus();
     return Unsupported("{}: live sizes {}", instruction.name(), inner ? "in its computation" : "that the host brings");
   }
 
@@ -227,9 +227,8 @@ class Specializer {
   Result<Sized> EmitInOrder(const Instruction& instruction, std::vector<Sized>& operands) {
     if (instruction.opcode() == Opcode::kAddDependency && operands[0].stated.IsTuple()) return std::move(operands[0]);
     Sized value = operands[0];
-    operands[0].stated = Shape();
     std::vector<Instruction*> wholes;
-    CollectWholes(value, wholes);
+    EachLeaf(value, [&](const Sized& leaf) { wholes.push_back(leaf.whole); });
     if (instruction.opcode() == Opcode::kAddDependency) {
       wholes = {AddCopy(instruction, wholes[0]->shape(), {wholes[0], operands[1].whole}, NoAttributes{}, {})};
     } else {
@@ -237,8 +236,7 @@ class Specializer {
       Instruction* barrier = AddCopy(instruction, together->shape(), {together}, NoAttributes{}, {});
       wholes = At(instruction).Elements(barrier);
     }
-    size_t next = 0;
-    PutWholes(value, wholes, next);
+    EachLeaf(value, [&, next = wholes.begin()](Sized& leaf) mutable { leaf.whole = *next++; });
     return value;
   }
 
@@ -462,38 +460,6 @@ class Specializer {
     to.stated = from.stated;
     to.live = from.live;
     for (size_t i = 0; i < to.elements.size(); ++i) CopySizes(from.elements[i], to.elements[i]);
-  }
-
-  Result<Sized> Decompose(const Instruction& parameter, Instruction* made, const Shape& stated,
-                          const std::vector<std::vector<int64_t>>& sizes, size_t& leaf) {
-    Sized value = WholeOf(parameter, made, made->shape());
-    VXLA_RETURN_IF_ERROR(TakeSizes(parameter, stated, sizes, leaf, value));
-    return value;
-  }
-
-  Status TakeSizes(const Instruction& parameter, const Shape& stated, const std::vector<std::vector<int64_t>>& sizes,
-                   size_t& leaf, Sized& value) {
-    value.stated = stated;
-    if (!stated.IsTuple()) {
-      value.live = sizes.at(leaf++);
-      return CheckStated(parameter, value, stated);
-    }
-    for (size_t i = 0; i < value.elements.size(); ++i)
-      VXLA_RETURN_IF_ERROR(TakeSizes(parameter, stated.tuple_elements()[i], sizes, leaf, value.elements[i]));
-    return OkStatus();
-  }
-
-  static void CollectWholes(const Sized& value, std::vector<Instruction*>& wholes) {
-    if (!value.stated.IsTuple()) return wholes.push_back(value.whole);
-    for (const Sized& element : value.elements) CollectWholes(element, wholes);
-  }
-
-  static void PutWholes(Sized& value, const std::vector<Instruction*>& wholes, size_t& next) {
-    if (!value.stated.IsTuple()) {
-      value.whole = wholes.at(next++);
-      return;
-    }
-    for (Sized& element : value.elements) PutWholes(element, wholes, next);
   }
 
   // -- Instructions -------------------------------------------------------------------------------------------------

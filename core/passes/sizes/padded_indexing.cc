@@ -9,11 +9,7 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 // The largest value of an integer type that an s32 holds too.
-int64_t LargestOf(ElementType type) {
-  const int bits = std::min(BitWidth(type), 32);
-  const int64_t largest = (int64_t{1} << (IsSigned(type) ? bits - 1 : bits)) - 1;
-  return std::min<int64_t>(largest, INT32_MAX);
-}
+int64_t LargestOf(ElementType type) { return std::min<int64_t>(LargestInteger(type), INT32_MAX); }
 
 // No window is as wide, so one that begins here has no element in any array.
 constexpr int64_t kNowhere = -(int64_t{1} << 30);
@@ -147,9 +143,8 @@ Instruction* PaddedOp::IndicesOrNone(Instruction* indices, Instruction* lives) {
   const ElementType type = indices->shape().element_type();
   const IntList bounds = SizesOf(indices->shape());
   if (BitWidth(type) > 32 || type == ElementType::kU32) {
-    const auto number = [&](int64_t value) { return Spread(Constant(Literal::ScalarInt(type, value)), bounds); };
-    indices = Smaller(indices, number(-kNowhere));
-    if (IsSigned(type)) indices = Larger(indices, number(kNowhere));
+    indices = Smaller(indices, Expansion::Number(-kNowhere, indices));
+    if (IsSigned(type)) indices = Larger(indices, Expansion::Number(kNowhere, indices));
   }
   indices = Converted(indices, ElementType::kS32);
   return Select(lives, indices, Spread(Number(kNowhere), bounds));

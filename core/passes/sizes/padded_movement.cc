@@ -64,9 +64,7 @@ PaddedOp::Result PaddedOp::Concatenate() {
 PaddedOp::Result PaddedOp::Pad() {
   const auto& padding = instruction().attributes<PadAttributes>().padding;
   Sizes sizes = Operand(0).sizes;
-  IntList all;
   for (size_t d = 0; d < padding.size(); ++d) {
-    all.push_back(d);
     if (sizes[d] == nullptr) continue;
     Instruction* const holes = Product(Most(Difference(sizes[d], Number(1)), Number(0)), Number(padding[d].interior));
     Instruction* const size = Sum(Sum(sizes[d], holes), Number(padding[d].low + padding[d].high));
@@ -75,7 +73,7 @@ PaddedOp::Result PaddedOp::Pad() {
             size);
     sizes[d] = Most(size, Number(0));
   }
-  return One(Static({MaskedBy(0, all, Operand(1).array), Operand(1).array}), std::move(sizes));
+  return One(Static({MaskedBy(0, UpTo(std::ssize(padding)), Operand(1).array), Operand(1).array}), std::move(sizes));
 }
 
 // What is reversed whole begins with the padding: it is shifted out.
@@ -209,7 +207,7 @@ PaddedOp::Result PaddedOp::DynamicReshape() {
   bool same = SameDimensions(ShapeOf(0), to);
   for (int d = 0; d < to.rank(); ++d) {
     Instruction* size = Operand(d + 1).array;
-    if (size->opcode() == Opcode::kConstant && size->attributes<ConstantAttributes>().literal != nullptr) {
+    if (size->known_literal() != nullptr) {
       size = Number(std::clamp<int64_t>(size->literal().GetInt(0), INT32_MIN, INT32_MAX));
     } else if (BitWidth(size->shape().element_type()) > 32 || size->shape().element_type() == ElementType::kU32) {
       // What does not fit 32 bits does not fit the dimension either.

@@ -81,8 +81,7 @@ PaddedOp::Result PaddedOp::ScaledDot() {
   // A scale that does not live may be NaN.
   for (const int side : {0, 1}) {
     Instruction* const one = Constant(Literal::Scalar(ShapeOf(side + 2).element_type(), 1));
-    IntList all = Transformed(std::views::iota(int64_t{0}, ShapeOf(side + 2).rank()), [&](int64_t d) { return d; });
-    Operand(side + 2).array = MaskedBy(side + 2, all, one);
+    Operand(side + 2).array = MaskedBy(side + 2, UpTo(ShapeOf(side + 2).rank()), one);
   }
   const auto& a = instruction().attributes<DotAttributes>();
   Operand(0).array = MaskedBy(0, a.lhs_contracting_dims, Zero(ShapeOf(0).element_type()));
@@ -172,15 +171,13 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
   Window window = instruction().attributes<WindowAttributes>().window;
   window.resize(Operand(0).sizes.size());
   Sizes sizes(window.size());
-  IntList all;
   for (size_t d = 0; d < window.size(); ++d) {
-    all.push_back(d);
     if (Operand(0).sizes[d] != nullptr) sizes[d] = rules_.WindowPositions(Operand(0).sizes[d], window[d]);
   }
   const Shape& stated = instruction().shape();
   Instruction* const identity = n == 1 ? IdentityOf(0) : nullptr;
   if (identity != nullptr && !stated.IsTuple()) {
-    return One(Static({MaskedBy(0, all, identity), Operand(1).array}), std::move(sizes));
+    return One(Static({MaskedBy(0, UpTo(std::ssize(window)), identity), Operand(1).array}), std::move(sizes));
   }
   const Shape& first = stated.IsTuple() ? stated.tuple_elements()[0] : stated;
   Instruction* const result = FlaggedReduction({LiveMask(SizesOf(ShapeOf(0)), Operand(0).sizes)}, SizesOf(first));
@@ -268,10 +265,8 @@ PaddedOp::Result PaddedOp::SelectAndScatter() {
   Window window = instruction().attributes<WindowAttributes>().window;
   window.resize(Operand(0).sizes.size());
   PaddedArray source = Operand(1);
-  IntList all;
   for (size_t d = 0; d < window.size(); ++d) {
     const auto dimension = static_cast<int64_t>(d);
-    all.push_back(dimension);
     Instruction* const size = Operand(0).sizes[d];
     if (size == nullptr) continue;
     if (Lives(Operand(0), dimension) && window[d].pad_high > 0) return std::nullopt;
@@ -286,7 +281,8 @@ PaddedOp::Result PaddedOp::SelectAndScatter() {
   const ReducerFacts facts = FactsOfReducer(*instruction().called(1));
   if (!facts.identity) return std::nullopt;
   Instruction* const nothing = Converted(Constant(*facts.identity), ShapeOf(1).element_type());
-  return One(Static({Operand(0).array, Masked(source, all, nothing), Operand(2).array}), Operand(0).sizes);
+  return One(Static({Operand(0).array, Masked(source, UpTo(std::ssize(window)), nothing), Operand(2).array}),
+             Operand(0).sizes);
 }
 
 PaddedOp::Result PaddedOp::Fft() {

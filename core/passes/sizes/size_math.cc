@@ -37,8 +37,7 @@ Instruction* SizeMath::Number(int64_t value) {
 }
 
 bool SizeMath::IsNumber(const Instruction* size) {
-  return size->opcode() == Opcode::kConstant && size->shape() == SizeShape() &&
-         size->attributes<ConstantAttributes>().literal != nullptr;
+  return size->shape() == SizeShape() && size->known_literal() != nullptr;
 }
 
 bool SizeMath::IsNumber(const Instruction* size, int64_t value) {

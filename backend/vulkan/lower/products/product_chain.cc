@@ -77,7 +77,7 @@ class ChainTerms {
                 {"depth", terms.depth},
                 {"unit", UnitsOf(terms.of_row ? chain.chain_.rows : chain.chain_.keys)}}),
           place{at(0), {}, {}, at(2), {}} {}
-    ChainPlace place;
+    AttentionPlace place;
   };
 
   void WriteDefines(KernelBuilder& kernel) const {
@@ -153,7 +153,7 @@ class ChainTerms {
       IndexSpace space;
       for (int64_t size : {chain_.batches, chain_.rows, chain_.keys, product.depth, int64_t{1}})
         space.AddVariable(size);
-      const ChainPlace at{space.Variable(0), space.Variable(1), space.Variable(2), space.Variable(3), {}};
+      const AttentionPlace at{space.Variable(0), space.Variable(1), space.Variable(2), space.Variable(3), {}};
       return RunsAlong(body_, space, term, TermIndex(chain_, product, operand, space, at), variable);
     };
     return runs_along(3) || !runs_along(of_row ? 1 : 2);

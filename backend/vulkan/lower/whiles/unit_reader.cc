@@ -7,7 +7,6 @@
 #include "backend/vulkan/lower/whiles/units/dot.h"
 #include "core/numerics/reducer_facts.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/passes/fuse/own_elements.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
