@@ -1,7 +1,5 @@
 #include "api/devices.h"
 
-#include "api/open_device.h"
-#include "backend/device.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/device/target.h"
 #include "backend/vulkan/device/vulkan_device.h"

@@ -4,9 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/device_options.h"
 #include "api/open_device.h"

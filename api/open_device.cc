@@ -1,10 +1,7 @@
 #include "api/open_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE {

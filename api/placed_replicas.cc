@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "api/devices.h"
 #include "api/separate_replicas.h"

@@ -6,7 +6,6 @@
 
 #include "api/sharded_program.h"
 #include "backend/cpu/reference/evaluator.h"
-#include "core/ir/module.h"
 #include "core/mlir/bytecode/container.h"
 #include "core/mlir/importer/bounded_program.h"
 #include "core/mlir/importer/dynamic_program.h"

@@ -1,7 +1,6 @@
 #include "scheduler/compile.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "backend/kernel_hash.h"

@@ -1,5 +1,4 @@
 // What C programs register for custom calls.
-#include <fmt/format.h>
 
 #include <cstring>
 #include <deque>

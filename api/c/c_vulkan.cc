@@ -9,15 +9,11 @@
 
 #include "api/binding_overlap.h"
 #include "api/c/c_compiler.h"
-#include "api/c/c_handles.h"
 #include "api/c/c_image.h"
-#include "backend/vulkan/device/adopt.h"
 #include "backend/vulkan/device/ownership.h"
 #include "core/limits.h"
-#include "include/vxla/vxla_vulkan.h"
 #include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/recording.h"
-#include "scheduler/runtime/memory/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
 

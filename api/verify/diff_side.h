@@ -2,7 +2,6 @@
 // device's plan.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 // ElementType: every element type of XLA, with its name in HLO text and the facts of its storage.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string_view>

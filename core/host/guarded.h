@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <new>
-#include <string>
 
 #include "core/status.h"
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-#include <vector>
-
 #include "core/ir/reserved_names.h"
 
 namespace VXLA_NAMESPACE {

@@ -2,7 +2,6 @@
 // of opcodes. VisitFields lists its fields once; printer, parser, hash and equality are derived from that list.
 #pragma once
 
-#include <algorithm>
 #include <compare>
 #include <memory>
 #include <optional>

@@ -2,8 +2,6 @@
 // become these, so they may stand in loops, branches, called functions and the programs of several devices.
 #pragma once
 
-#include <string_view>
-
 #include "core/ir/module.h"
 
 namespace VXLA_NAMESPACE {

@@ -1,7 +1,5 @@
 #include "core/mlir/ir.h"
 
-#include <algorithm>
-
 #include "core/mlir/dense_text.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "core/data/float_formats.h"
-#include "core/ir/module.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/matrix_programs.h"
 #include "core/programs/program_builder.h"

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <concepts>
-#include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -1,6 +1,5 @@
 #include "scheduler/graph/dependencies.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace VXLA_NAMESPACE {

@@ -1,13 +1,11 @@
 #include "scheduler/graph/operation_order.h"
 
-#include <algorithm>
 #include <limits>
 #include <unordered_set>
 
 #include "core/host/ranges.h"
 #include "core/limits.h"
 #include "scheduler/graph/dependencies.h"
-#include "scheduler/memory/buffer_packing.h"
 #include "scheduler/memory/liveness.h"
 #include "scheduler/plan/barriers.h"
 

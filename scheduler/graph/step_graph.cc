@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
-#include <utility>
 
 #include "core/devices/replica_groups.h"
 #include "core/ir/observation.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/limits.h"
 #include "scheduler/graph/operation_order.h"
 #include "scheduler/memory/buffer_packing.h"
 

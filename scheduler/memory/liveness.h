@@ -1,8 +1,6 @@
 // Liveness: from which operation to which each buffer of a step graph holds a value.
 #pragma once
 
-#include <vector>
-
 #include "core/status.h"
 #include "scheduler/graph/step_graph.h"
 

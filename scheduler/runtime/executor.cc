@@ -1,12 +1,9 @@
 #include "scheduler/runtime/executor.h"
 
 #include <algorithm>
-#include <memory>
 
-#include "backend/device.h"
 #include "core/host/guarded.h"
 #include "core/host/ranges.h"
-#include "core/ir/module.h"
 #include "scheduler/plan/plan.h"
 #include "scheduler/runtime/commands/run.h"
 #include "scheduler/runtime/memory/live_values.h"

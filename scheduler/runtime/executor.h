@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 

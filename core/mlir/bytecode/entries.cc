@@ -5,8 +5,6 @@
 
 #include "core/host/ranges.h"
 #include "core/limits.h"
-#include "core/mlir/bytecode/vhlo.h"
-#include "core/mlir/ir.h"
 #include "core/mlir/rewrite/quantized.h"
 
 namespace VXLA_NAMESPACE::mlir {

@@ -1,7 +1,5 @@
 #include "core/mlir/bytecode/tables.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,6 +1,5 @@
 // Refinement: sizes follow from the shapes of the entry's arguments. Values that sizes are computed with become
 // constants as they are imported, functions are written where they are called, and what data decide is asked for.
-#include <fmt/format.h>
 
 #include <algorithm>
 

@@ -1,7 +1,5 @@
 #include "core/mlir/importer/importer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/host/guarded.h"

@@ -8,7 +8,6 @@
 #include "core/host/ranges.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/importer/dynamic_program.h"
-#include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer/printer_impl.h"
 

@@ -1,7 +1,6 @@
 // Types and attributes of MLIR text.
 #pragma once
 
-#include <functional>
 #include <unordered_map>
 
 #include "core/mlir/ir.h"

@@ -1,5 +1,4 @@
 // The pretty forms: each fills the operation as the generic form would.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -5,7 +5,6 @@
 #include <unordered_set>
 
 #include "core/host/ranges.h"
-#include "core/mlir/ir.h"
 #include "core/mlir/rewrite/block_edges.h"
 #include "core/mlir/rewrite/structured_control.h"
 

@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "core/host/real_text.h"
-#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {

@@ -4,8 +4,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/mlir/ir.h"
-
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 

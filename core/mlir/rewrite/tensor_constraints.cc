@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/mlir/ir.h"
-
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 

@@ -1,5 +1,4 @@
 // How devices go through loops and branches together: merging::Merger's other half.
-#include <set>
 
 #include "core/host/ranges.h"
 #include "core/passes/base/control_flow.h"

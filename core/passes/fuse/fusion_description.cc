@@ -1,10 +1,8 @@
 #include "core/passes/fuse/fusion_description.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "core/passes/base/control_flow.h"
-#include "core/passes/base/fusion_rules.h"
 #include "core/passes/fuse/product_rows.h"
 
 namespace VXLA_NAMESPACE {

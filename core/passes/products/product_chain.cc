@@ -1,14 +1,11 @@
 #include "core/passes/products/product_chain.h"
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/ir/module_edits.h"
 #include "core/maps/dot_sides.h"
 #include "core/passes/base/fusion_rules.h"
-#include "core/passes/products/attention.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

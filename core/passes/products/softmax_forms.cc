@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "core/ir/module_edits.h"
 #include "core/passes/base/element_walk.h"

@@ -21,6 +21,8 @@ std::vector<Instruction*> Leaves(Expansion into, Instruction* value);
 // stay apart.
 void JoinSums(Module& module, std::unordered_set<const Instruction*> sums);
 
+// One class, because every operation's rule asks for its operands in tilings of its own, which are made once and kept
+// beside those that other rules have asked for.
 class Partitioner {
  public:
   Partitioner(const Module& source, const StatedShardings& stated, const ShardingGraph& graph)

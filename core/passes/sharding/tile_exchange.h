@@ -10,6 +10,7 @@
 
 namespace VXLA_NAMESPACE {
 
+// One class, because each exchange leaves a tiling from which another one goes on, and all share the mesh's numbers.
 class TileExchange {
  public:
   TileExchange(Module& module, const MeshAtoms& mesh) : module_(module), mesh_(mesh) {}

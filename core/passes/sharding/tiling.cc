@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "core/ceil_divide.h"
-#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

@@ -3,7 +3,6 @@
 // lists too.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 #include "core/passes/simplify/integer_folding.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/numerics/integer_type.h"
 #include "core/passes/base/control_flow.h"

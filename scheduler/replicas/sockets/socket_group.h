@@ -1,7 +1,6 @@
 // Connections: the processes of a job that nobody launched, each connected to each over TCP.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -11,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <string>
 #include <thread>
 #include <tuple>

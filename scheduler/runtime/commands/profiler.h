@@ -1,9 +1,7 @@
 // Profiler: what each step of a run took, from the device's timestamps.
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "scheduler/plan/plan.h"

@@ -1,7 +1,5 @@
 #include "scheduler/runtime/commands/recorder.h"
 
-#include <algorithm>
-
 #include "core/host/ranges.h"
 #include "scheduler/plan/barriers.h"
 #include "scheduler/plan/work_limit.h"

@@ -10,7 +10,6 @@
 #include "core/sizes/live_sizes.h"
 #include "scheduler/plan/barriers.h"
 #include "scheduler/plan/plan.h"
-#include "scheduler/replicas/device_step.h"
 #include "scheduler/runtime/argument_check.h"
 #include "scheduler/runtime/commands/profiler.h"
 #include "scheduler/runtime/memory/live_values.h"

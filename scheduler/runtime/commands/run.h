@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "scheduler/replicas/device_step.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <utility>
 
 namespace VXLA_NAMESPACE {
 namespace {
