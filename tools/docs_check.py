@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the documentation: links and anchors of every Markdown file, mentions of docs/ anywhere, the length of sentences, and words that only
+"""Checks the documentation: links and anchors of every Markdown file, mentions of the project's files anywhere, the length of sentences, and words that only
 this project's authors use: of every Markdown file, tables and the generated pages of headers and help texts included.
 
     tools/docs_check.py            # exit code 1 if something is wrong
@@ -11,6 +11,10 @@ import subprocess
 import sys
 
 MOST_WORDS = 40
+
+# A file of the project's, by its path from the root.
+MENTIONED = (r"(?<![\w/.{}<>*-])(?:docs|core|scheduler|api|backend|shaders|tests|tools|cmake|packaging)/[\w/-]+"
+             r"\.(?:md|png|svg|h|cc|c|def|comp|glsl|py|sh|cmake)\b(?!\.\w)")
 
 # What a reader from elsewhere would not understand, and what says it.
 PRIVATE_WORDS = {
@@ -114,7 +118,9 @@ def main():
             elif anchor and anchor not in anchors(pages.get(full, "")):
                 wrong.append(f"{name}: {target}: no such heading")
     for name, text in files.items():
-        for mention in set(re.findall(r"(?<![\w/.])docs/[\w/-]+\.(?:md|png|svg)\b", text)):
+        if not name.endswith(".md"):  # of code and scripts, what comments say
+            text = "\n".join(re.findall(r"(?://|#) .*", text))
+        for mention in set(re.findall(MENTIONED, text)):
             if not os.path.exists(mention):
                 wrong.append(f"{name}: mentions {mention}, which is not there")
     headers = {name: text for name, text in files.items() if name.startswith("include/") and name.endswith((".h", ".hpp"))}
