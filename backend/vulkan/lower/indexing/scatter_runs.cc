@@ -175,18 +175,23 @@ void ScatterRuns::TakeParts(const Run& run, std::span<const int> parts) {
   writer_.CloseBlock(2);
 }
 
-void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
-  const Shape& operand = scatter_.operand(0)->shape();
-  Run run;
+std::vector<MultiIndex> ScatterRuns::TakeElements(const IndexExpression& linear, int64_t lanes, Run* run) {
   std::vector<MultiIndex> elements;
   for (int64_t j = 0; j < lanes; ++j) {
-    elements.push_back(space_.Delinearize(space_.Add(linear, {{}, j}), operand.dimensions()));
-    MultiIndex& in_window = run.in_window.emplace_back(form_.window_sizes.size());
+    elements.push_back(space_.Delinearize(space_.Add(linear, {{}, j}), scatter_.operand(0)->shape().dimensions()));
+    MultiIndex& in_window = run->in_window.emplace_back(form_.window_sizes.size());
     for (size_t d = 0; d < form_.window_of.size(); ++d) {
       if (form_.window_of[d] >= 0 && form_.index_of[d] < 0)
         in_window[static_cast<size_t>(form_.window_of[d])] = elements.back()[d];
     }
   }
+  return elements;
+}
+
+void ScatterRuns::TakeRun(const IndexExpression& linear, int64_t lanes, std::span<const int> parts) {
+  const Shape& operand = scatter_.operand(0)->shape();
+  Run run;
+  const std::vector<MultiIndex> elements = TakeElements(linear, lanes, &run);
   const bool run_starts = scatter_.notes().run_starts;
   MultiIndex place;
   IntList places;

@@ -36,6 +36,8 @@ class ScatterRuns : public ScatterAtomics {
     std::vector<MultiIndex> in_window;           // by lane
     std::vector<std::vector<std::string>> held;  // by lane
   };
+  // The arrays' elements of the lanes, and into the run where they are in a window.
+  std::vector<MultiIndex> TakeElements(const IndexExpression& linear, int64_t lanes, Run* run);
   // Whether one of the run's windows or of those behind it is of the run.
   std::string Belongs(const std::string& window, const Run& run);
   // What `n` ... `end` - 1 stand for, both names of uints, until one does not belong to the run, with which `n` ends.
