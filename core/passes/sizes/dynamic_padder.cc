@@ -206,6 +206,13 @@ SizeFault FaultOf(Place& at, Instruction* tuple) {
   return {at.Element(tuple, count - 3), at.Element(tuple, count - 2), at.Element(tuple, count - 1)};
 }
 
+// What runs where the instruction ran: of a loop's results the loop.
+Instruction* StandIn(const PaddedValue& value) {
+  if (!value.elements.empty()) return StandIn(value.elements[0]);
+  Instruction* const array = value.leaf.array;
+  return array != nullptr && array->opcode() == Opcode::kGetTupleElement ? array->operand(0) : array;
+}
+
 struct PaddedStep;
 
 class Padder {
@@ -242,7 +249,6 @@ class Padder {
   std::optional<PaddedValue> ScanResults(Scope& scope, Place& at, Instruction* scan, const PaddedStep& padded,
                                          Computation& step, const std::vector<PaddedArray>& leaves,
                                          const std::vector<Instruction*>& given, bool fails);
-  static Instruction* StandIn(const PaddedValue& value);
   void Keep(Scope& scope, Place& at, Instruction* i);
   PaddedValue Of(Scope& scope, Place& at, Instruction* operand);
   void TakeFlat(Scope& scope, const Shape& shape);
@@ -580,13 +586,6 @@ void Padder::Keep(Scope& scope, Place& at, Instruction* i) {
     i->ReplaceOperand(k, at.Rebuilt(found->second, operand->shape()));
   }
   if (i->shape().IsDynamic()) scope.values[i] = at.Parts(i);
-}
-
-// What runs where the instruction ran: of a loop's results the loop.
-Instruction* Padder::StandIn(const PaddedValue& value) {
-  if (!value.elements.empty()) return StandIn(value.elements[0]);
-  Instruction* const array = value.leaf.array;
-  return array != nullptr && array->opcode() == Opcode::kGetTupleElement ? array->operand(0) : array;
 }
 
 void Padder::Visit(Scope& scope, Instruction* i) {
