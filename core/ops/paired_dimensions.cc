@@ -20,9 +20,7 @@ class Pairs {
   void PairAll(int first, int count, int64_t except = -1) {
     for (int64_t d = 0; d < Rank(first); ++d) {
       if (d == except) continue;
-      Pair(Transformed(Counted<int>(static_cast<size_t>(count)), [&](int k) {
-        return OperandDimension{first + k, d};
-      }));
+      Pair(Transformed(std::views::iota(first, first + count), [&](int k) { return OperandDimension{k, d}; }));
     }
   }
 

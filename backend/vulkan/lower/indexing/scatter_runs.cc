@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <ranges>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/base/fusion_rules.h"
@@ -73,8 +74,7 @@ void ScatterRuns::DeclareBefore(const std::string& name, const std::vector<std::
     if (element >= 0) order[static_cast<size_t>(element)] = i++;
   }
   std::string below = "false";
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    const size_t i = *at;
+  for (const size_t i : std::views::reverse(order)) {
     const std::string less = fmt::format("int({}) < int({})", starts[i], place[i]);
     below = i == order.back() ? less : fmt::format("({} || ({} == {} && {}))", less, starts[i], place[i], below);
   }
