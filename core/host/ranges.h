@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <ranges>
 #include <type_traits>
@@ -25,6 +27,68 @@ std::vector<Number> Counted(size_t count) {
   std::vector<Number> numbers(count);
   std::iota(numbers.begin(), numbers.end(), Number{0});
   return numbers;
+}
+
+// A range of ranges as one, forward; what it is made of stays where it is. (Clang before 16 does not compile the views
+// of GCC's library.)
+template <typename Range, typename Part>
+class JoinedRange {
+  using Outer = decltype(std::begin(std::declval<std::add_const_t<Range>&>()));
+  using Inner = decltype(std::begin(std::declval<std::invoke_result_t<const Part&, std::iter_reference_t<Outer>>&>()));
+
+ public:
+  JoinedRange(Range range, Part part) : range_(std::forward<Range>(range)), part_(std::move(part)) {}
+
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = std::iter_value_t<Inner>;
+    using difference_type = std::ptrdiff_t;
+    using reference = std::iter_reference_t<Inner>;
+    using pointer = void;
+    Iterator() = default;
+    Iterator(const JoinedRange* of, Outer outer) : of_(of), outer_(outer) { Settle(); }
+    reference operator*() const { return *inner_; }
+    Iterator& operator++() {
+      if (++inner_ == end_) ++outer_, Settle();
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const Iterator& a, const Iterator& b) {
+      return a.outer_ == b.outer_ && a.inner_ == b.inner_;
+    }
+
+   private:
+    // To the first element from here on.
+    void Settle() {
+      for (inner_ = end_ = Inner(); outer_ != std::end(of_->range_); ++outer_) {
+        auto&& part = std::invoke(of_->part_, *outer_);
+        inner_ = std::begin(part), end_ = std::end(part);
+        if (inner_ != end_) return;
+        inner_ = end_ = Inner();
+      }
+    }
+
+    const JoinedRange* of_ = nullptr;
+    Outer outer_ = {};
+    Inner inner_ = {}, end_ = {};
+  };
+  Iterator begin() const { return {this, std::begin(range_)}; }
+  Iterator end() const { return {this, std::end(range_)}; }
+
+ private:
+  Range range_;
+  Part part_;
+};
+
+// The elements of what `part` gives for each element of the range.
+template <typename Range, typename Part>
+JoinedRange<Range, Part> Joined(Range&& range, Part part) {
+  return {std::forward<Range>(range), std::move(part)};
 }
 
 template <typename T>

@@ -5,12 +5,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "core/host/ranges.h"
 #include "core/ir/instruction.h"
 
 namespace VXLA_NAMESPACE {
@@ -127,8 +127,8 @@ class Module {
 
 // Those of all computations.
 inline auto EachInstruction(const Module& module) {
-  const auto of = [](const auto& computation) -> const auto& { return computation->instructions(); };
-  return module.computations() | std::views::transform(of) | std::views::join;
+  return Joined(
+      module.computations(), [](const auto& computation) -> const auto& { return computation->instructions(); });
 }
 
 // Copies `source`'s instructions into `target` (of the same or another module), parameters replaced by `arguments` if

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "core/data/dimension_numbers.h"
 #include "core/data/literal.h"
 #include "core/data/shape.h"
+#include "core/host/ranges.h"
 #include "core/ir/opcode.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -82,7 +82,7 @@ struct Attribute {
   std::shared_ptr<const Literal> literal;  // a scalar: all elements of `type` are that
 
   Attribute() = default;
-  explicit Attribute(Kind of, std::string_view as = {}) : kind(of), text(as) {}
+  explicit Attribute(Kind of, std::string_view as = {});
   const Attribute* Find(std::string_view name) const;  // among the entries
 };
 
@@ -90,6 +90,7 @@ struct NamedAttribute {
   std::string name;
   Attribute value;
 };
+inline Attribute::Attribute(Kind of, std::string_view as) : kind(of), text(as) {}
 
 const Attribute* FindAttribute(const Dictionary& dictionary, std::string_view name);
 void SetAttribute(Dictionary& dictionary, std::string name, Attribute value);
@@ -164,8 +165,7 @@ struct Operation {
 // The operations that stand directly in its regions, in order.
 template <typename Of>
 auto Inside(Of& operation) {
-  return operation.regions | std::views::transform(&Region::blocks) | std::views::join |
-         std::views::transform(&Block::operations) | std::views::join;
+  return Joined(Joined(operation.regions, &Region::blocks), &Block::operations);
 }
 
 // Each operand of an operation and of those in its regions.

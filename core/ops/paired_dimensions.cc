@@ -20,7 +20,9 @@ class Pairs {
   void PairAll(int first, int count, int64_t except = -1) {
     for (int64_t d = 0; d < Rank(first); ++d) {
       if (d == except) continue;
-      Pair(Transformed(std::views::iota(first, first + count), [&](int k) { return OperandDimension{k, d}; }));
+      Pair(Transformed(Counted<int>(static_cast<size_t>(count)), [&](int k) {
+        return OperandDimension{first + k, d};
+      }));
     }
   }
 

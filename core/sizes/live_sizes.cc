@@ -32,7 +32,8 @@ void CopyCorner(std::span<const int64_t> sizes, const Literal& from, Literal& to
 }  // namespace
 
 std::vector<int64_t> LiveSizes(const Literal& literal) {
-  return Transformed(std::views::iota(0, literal.shape().rank()), [&](int i) { return literal.dynamic_size(i); });
+  return Transformed(Counted<int>(static_cast<size_t>(literal.shape().rank())),
+                     [&](int i) { return literal.dynamic_size(i); });
 }
 
 Shape LiveShape(const Literal& literal) {

@@ -1,7 +1,6 @@
 // Whiles and conditionals as decisions of the host between segments that stay on the device.
 #include "core/passes/base/control_flow.h"
 
-#include <ranges>
 #include <set>
 #include <unordered_map>
 
@@ -28,7 +27,7 @@ void StepGraphBuilder::AddMark(DecisionMark::Kind kind, int decision) {
 }
 
 void StepGraphBuilder::BindParameter(const Computation& computation, const Instruction& argument) {
-  for (const int leaf : std::views::iota(0, LeafCount(argument.shape()))) {
+  for (int leaf = 0, leaves = LeafCount(argument.shape()); leaf < leaves; ++leaf) {
     graph_.buffer_of[{computation.parameter(0), leaf}] = SliceOf(argument, leaf).buffer;
   }
 }
@@ -36,7 +35,7 @@ void StepGraphBuilder::BindParameter(const Computation& computation, const Instr
 std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
   const Computation& body = *loop.called(1);
   std::vector<int> state;
-  for (const int leaf : std::views::iota(0, LeafCount(loop.shape()))) {
+  for (int leaf = 0, leaves = LeafCount(loop.shape()); leaf < leaves; ++leaf) {
     const BufferSlice initial = SliceOf(*loop.operand(0), leaf);
     int buffer = initial.buffer;
     if (!(graph_.origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
@@ -151,7 +150,7 @@ Status StepGraphBuilder::AddKnownBranch(const Instruction& conditional, int bran
   const Computation& body = *conditional.called(branch);
   BindParameter(body, *conditional.operand(branch + 1));
   VXLA_RETURN_IF_ERROR(AddComputation(body));
-  for (const int leaf : std::views::iota(0, LeafCount(conditional.shape()))) {
+  for (int leaf = 0, leaves = LeafCount(conditional.shape()); leaf < leaves; ++leaf) {
     graph_.buffer_of[{&conditional, leaf}] = SliceOf(*body.root(), leaf).buffer;
   }
   return OkStatus();

@@ -1,7 +1,6 @@
 #include "scheduler/graph/step_graph.h"
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "core/devices/replica_groups.h"
@@ -292,14 +291,14 @@ void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const s
     if (operand->opcode() == Opcode::kConstant) {
       value.constant = PlanName(*operand);
     } else {
-      for (const int leaf : std::views::iota(0, LeafCount(operand->shape()))) {
+      for (int leaf = 0, leaves = LeafCount(operand->shape()); leaf < leaves; ++leaf) {
         value.leaves.push_back(SliceOf(*operand, leaf));
         operation.uses.push_back({value.leaves.back(), Access::kRead});
       }
     }
     evaluation.operands.push_back(std::move(value));
   }
-  for (const int leaf : std::views::iota(0, LeafCount(instruction.shape()))) {
+  for (int leaf = 0, leaves = LeafCount(instruction.shape()); leaf < leaves; ++leaf) {
     evaluation.results.push_back(SliceOf(instruction, leaf));
     operation.uses.push_back({evaluation.results.back(), Access::kWrite});
   }

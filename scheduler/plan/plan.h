@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +11,7 @@
 #include "backend/device_facts.h"
 #include "backend/step.h"
 #include "core/data/shape.h"
+#include "core/host/ranges.h"
 #include "scheduler/plan/statistics.h"
 
 namespace VXLA_NAMESPACE {
@@ -201,8 +201,10 @@ struct Plan {
 // Those among segments (or commands) that are of the kind.
 template <typename Kind>
 auto Only(auto&& variants) {
-  return std::views::all(variants) | std::views::filter([](const auto& v) { return std::holds_alternative<Kind>(v); }) |
-         std::views::transform([](auto& v) -> auto& { return std::get<Kind>(v); });
+  return Joined(variants, [](auto& v) {
+    auto* const kind = std::get_if<Kind>(&v);
+    return std::span(kind, kind != nullptr ? size_t{1} : size_t{0});
+  });
 }
 
 // The memory that a slice of a plan's buffer stands for.

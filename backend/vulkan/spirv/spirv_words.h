@@ -7,9 +7,10 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
-#include <ranges>
 #include <spirv/unified1/spirv.hpp>
 #include <vector>
+
+#include "core/host/ranges.h"
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
 
@@ -68,7 +69,7 @@ struct Block {
 // Of all blocks, one after the other.
 template <typename Blocks>
 auto InstructionsOf(Blocks& blocks) {
-  return std::views::join(std::views::transform(blocks, &Block::body));
+  return Joined(blocks, &Block::body);
 }
 
 // Whether the words begin as a module does, are instructions to the last word, and end with a function. Not more:

@@ -306,7 +306,7 @@ Status BytecodeEntries::ReadResourceElements(ByteReader& in, Attribute& out) {
 
 Result<IntList> BytecodeEntries::ReadInts(ByteReader& in, std::string_view what) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count(what));
-  return Transformed(std::views::iota(uint64_t{0}, count), [&](uint64_t) { return in.SignedVarint(what); });
+  return Transformed(Counted<uint64_t>(count), [&](uint64_t) { return in.SignedVarint(what); });
 }
 
 Status BytecodeEntries::ReadAlias(ByteReader& in, Attribute& out) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <ranges>
 
 #include "core/host/ranges.h"
 #include "core/ir/module_edits.h"
@@ -146,7 +145,7 @@ Instruction* Expansion::Padded(Instruction* value, int64_t dimension, int64_t lo
 
 Instruction* Expansion::Reduce(Instruction* value, Instruction* initial, IntList dimensions, Computation* combiner) {
   IntList sizes = SizesOf(value->shape());
-  for (const int64_t d : std::views::reverse(dimensions)) sizes.erase(sizes.begin() + d);
+  for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) sizes.erase(sizes.begin() + *d);
   return Add(Opcode::kReduce, Shape(value->shape().element_type(), std::move(sizes)), {value, initial},
              DimensionsAttributes{std::move(dimensions)}, {combiner});
 }

@@ -33,9 +33,10 @@ void ReadBody(FusionDescription& description) {
 
 // The last one that is computed; null: none is.
 const Instruction* LastOf(const FusionDescription& description, Opcode opcode) {
-  const auto computed = std::views::reverse(description.computed);
-  const auto last = std::ranges::find(computed, opcode, &Instruction::opcode);
-  return last == computed.end() ? nullptr : *last;
+  const auto& computed = description.computed;
+  const auto last = std::find_if(computed.rbegin(), computed.rend(),
+                                 [opcode](const Instruction* each) { return each->opcode() == opcode; });
+  return last == computed.rend() ? nullptr : *last;
 }
 
 // An attention is the last product of its fusion and all that the product is made of.

@@ -155,7 +155,8 @@ Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Inst
   Instruction* const there = LiveMask(SizesOf(ShapeOf(0)), Sizes(static_cast<size_t>(ShapeOf(0).rank())));
   operands.insert(operands.begin() + n, there);
   operands.push_back(lives);
-  std::vector<Shape> shapes = Transformed(std::views::iota(0, n + 1), [&](int k) { return operands[k]->shape(); });
+  std::vector<Shape> shapes =
+      Transformed(Counted<int>(static_cast<size_t>(n + 1)), [&](int k) { return operands[k]->shape(); });
   return Add(Opcode::kScatter, Shape::Tuple(std::move(shapes)), std::move(operands), instruction().attributes(),
              {AddFlaggedForm(context_.module, instruction().called(0), n, false)});
 }
@@ -208,7 +209,9 @@ PaddedOp::Result PaddedOp::Scatter() {
   auto& attributes = std::get<ScatterAttributes>(result->mutable_attributes());
   if (partial) attributes.indices_are_sorted = attributes.unique_indices = false;
   if (!result->shape().IsTuple()) return One(result, Operand(0).sizes);
-  return Transformed(std::views::iota(0, n), [&](int k) { return PaddedArray{Element(result, k), Operand(0).sizes}; });
+  return Transformed(Counted<int>(static_cast<size_t>(n)), [&](int k) {
+    return PaddedArray{Element(result, k), Operand(0).sizes};
+  });
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -45,7 +45,9 @@ class PaddedOp : public SizeMath {
   Instruction* Static() { return Static(Arrays()); }
   Result One(Instruction* array, Sizes sizes) { return std::vector{PaddedArray{array, std::move(sizes)}}; }
   Result Each(Instruction* tuple, int count, const Sizes& sizes) {
-    return Transformed(std::views::iota(0, count), [&](int k) { return PaddedArray{Element(tuple, k), sizes}; });
+    return Transformed(Counted<int>(static_cast<size_t>(count)), [&](int k) {
+      return PaddedArray{Element(tuple, k), sizes};
+    });
   }
   Instruction* MaskedBy(int k, const IntList& dimensions, Instruction* scalar) {
     return Masked(Operand(k), dimensions, scalar);

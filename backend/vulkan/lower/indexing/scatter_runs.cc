@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <ranges>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/base/fusion_rules.h"
@@ -74,7 +73,8 @@ void ScatterRuns::DeclareBefore(const std::string& name, const std::vector<std::
     if (element >= 0) order[static_cast<size_t>(element)] = i++;
   }
   std::string below = "false";
-  for (const size_t i : std::views::reverse(order)) {
+  for (auto at = order.rbegin(); at != order.rend(); ++at) {
+    const size_t i = *at;
     const std::string less = fmt::format("int({}) < int({})", starts[i], place[i]);
     below = i == order.back() ? less : fmt::format("({} || ({} == {} && {}))", less, starts[i], place[i], below);
   }
