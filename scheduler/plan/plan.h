@@ -201,7 +201,7 @@ struct Plan {
 // Those among segments (or commands) that are of the kind.
 template <typename Kind>
 auto Only(auto&& variants) {
-  return Joined(variants, [](auto& v) {
+  return Joined(std::forward<decltype(variants)>(variants), [](auto& v) {
     auto* const kind = std::get_if<Kind>(&v);
     return std::span(kind, kind != nullptr ? size_t{1} : size_t{0});
   });
