@@ -498,7 +498,7 @@ FN F multiply_f32(float a, float b) {
 // -1, -0, +0, 1 or NaN.
 FN F sign_f32(float a) {
   bool keep = is_nan_f32(a) || is_zero_f32(a);
-  return keep ? a : copysign_f32(1.0f, a);
+  return copysign_f32(keep ? magnitude_f32(a) : 1.0f, a);
 }
 FN bool is_finite_f32(float a) {
   return (floatBitsToUint(a) & 0x7fffffffu) < 0x7f800000u;
@@ -562,14 +562,14 @@ FN F round_nearest_even_f32(float a) {
   F m = magnitude_f32(a);
   F s = m + 8388608.0f;
   F r = s - 8388608.0f;
-  return m < 8388608.0f ? copysign_f32(r, a) : a;
+  return copysign_f32(m < 8388608.0f ? r : m, a);
 }
 // Ties away from zero: the fraction decides, exactly.
 FN F round_nearest_afz_f32(float a) {
   F m = magnitude_f32(a);
   F t = floor(m);
   F r = (m - t) >= 0.5f ? t + 1.0f : t;
-  return m < 8388608.0f ? copysign_f32(r, a) : a;
+  return copysign_f32(m < 8388608.0f ? r : m, a);
 }
 // Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
 // XLA has it), overflow to infinity, NaN kept, but infinity where no mantissa bit is left to tell it.

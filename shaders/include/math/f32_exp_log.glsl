@@ -163,7 +163,7 @@ FN F tanh_f32(float x) {
   F th = head_f32(t);
   F rest = ((nh - th * head) - (t - th) * head) + (nl - t * ((dh - head) + dl));
   F v = t + rest * i;
-  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : copysign_f32(v, x));
+  return is_nan_f32(x) ? nan_f32() : copysign_f32(m < 9.31322575e-10f ? m : v, x);
 }
 // (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
 FN F sinh_f32(float x) {
@@ -179,8 +179,8 @@ FN F sinh_f32(float x) {
   F u = k > 60 ? 0.0f : pow2_f32(-k);
   F sl;
   F sh = add_dd_f32(hi, lo, qh * u, ql * u, sl);
-  F r = copysign_f32(scale_f32(sh, sl, k - 1), x);
-  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : r);
+  F r = scale_f32(sh, sl, k - 1);
+  return is_nan_f32(x) ? nan_f32() : copysign_f32(m < 9.31322575e-10f ? m : r, x);
 }
 // (e^|x| + e^-|x|) / 2. <= 1 ulp.
 FN F cosh_f32(float x) {
@@ -329,8 +329,8 @@ FN F asinh_f32(float x) {
   F bl;
   F bh = log_reduced_f32(f, 0.0f, k + 1, bl);
   F b = is_inf_f32(x) ? m : bh + bl;
-  F v = copysign_f32(big ? b : r, x);
-  return is_nan_f32(x) ? nan_f32() : (tiny ? x : v);
+  F v = big ? b : r;
+  return is_nan_f32(x) ? nan_f32() : copysign_f32(tiny ? m : v, x);
 }
 // log(1 + (t + sqrt(t (t + 2)))), t = x - 1; beyond 2^30, log(2x). <= 1 ulp.
 FN F acosh_f32(float x) {
@@ -368,8 +368,8 @@ FN F atanh_f32(float x) {
   F q = div_dd_f32(c + c, 0.0f, d, dl, ql);
   F lo;
   F hi = log1p_dd_f32(q, ql, lo);
-  F r = copysign_f32(0.5f * (hi + lo), x);
-  return ok ? r : (tiny ? x : (m == 1.0f ? copysign_f32(inf_f32(), x) : nan_f32()));
+  F r = ok ? 0.5f * (hi + lo) : (tiny ? m : inf_f32());
+  return m <= 1.0f ? copysign_f32(r, x) : nan_f32();
 }
 // 0: y is no integer, or 0; 1: an odd integer; 2: an even one (every number of 2^24 or more).
 FN int integer_kind_f32(float y) {

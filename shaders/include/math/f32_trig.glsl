@@ -259,8 +259,8 @@ FN F atan_f32(float x) {
   F n = tiny ? 1.0f : (m > 1e12f ? 1e12f : m);
   F lo;
   F hi = atan_quotient_f32(n, 0.0f, 1.0f, 0.0f, lo);
-  F r = copysign_f32(hi + lo, x);
-  return is_nan_f32(x) ? nan_f32() : (tiny ? x : r);
+  F r = hi + lo;
+  return is_nan_f32(x) ? nan_f32() : copysign_f32(tiny ? m : r, x);
 }
 // sqrt(1 - x^2) = result + lo for 0 <= x <= 1, from (1 - x) (1 + x).
 FN F cathetus_f32(float x, OUT(float) lo) {
@@ -282,8 +282,8 @@ FN F asin_f32(float x) {
   F s = cathetus_f32(c, sl);
   F lo;
   F hi = atan_quotient_f32(c, 0.0f, s, sl, lo);
-  F r = copysign_f32(hi + lo, x);
-  return ok ? (tiny ? x : r) : nan_f32();
+  F r = hi + lo;
+  return ok ? copysign_f32(tiny ? m : r, x) : nan_f32();
 }
 // atan(sqrt(1 - x^2) / x). <= 1 ulp.
 FN F acos_f32(float x) {

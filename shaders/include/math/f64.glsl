@@ -337,14 +337,14 @@ FN D round_nearest_even_f64(f64_t a) {
   D m = magnitude_f64(a);
   D s = add_f64(m, 4503599627370496.0lf);
   D r = subtract_f64(s, 4503599627370496.0lf);
-  return select_f64(compare_lt_f64(m, 4503599627370496.0lf), copysign_f64(r, a), a);
+  return copysign_f64(select_f64(compare_lt_f64(m, 4503599627370496.0lf), r, m), a);
 }
 // Ties away from zero: the fraction decides, exactly.
 FN D round_nearest_afz_f64(f64_t a) {
   D m = magnitude_f64(a);
   D t = floor_plain_f64(m);
   D r = select_f64(compare_ge_f64(subtract_f64(m, t), 0.5lf), add_f64(t, 1.0lf), t);
-  return select_f64(compare_lt_f64(m, 4503599627370496.0lf), copysign_f64(r, a), a);
+  return copysign_f64(select_f64(compare_lt_f64(m, 4503599627370496.0lf), r, m), a);
 }
 // Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
 // XLA has it), overflow to infinity, NaN kept, but infinity where no mantissa bit is left to tell it.

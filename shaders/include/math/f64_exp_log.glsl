@@ -109,7 +109,7 @@ FN D tanh_f64(f64_t x) {
   D qh = div_dd_f64(hi, lo, dh, add_f64(dl, lo), ql);
   D r = add_f64(qh, ql);
   return select_f64(is_nan_f64(x), nan_f64(),
-                    select_f64(compare_lt_f64(m, 8.673617379884035e-19lf), x, copysign_f64(r, x)));
+                    copysign_f64(select_f64(compare_lt_f64(m, 8.673617379884035e-19lf), m, r), x));
 }
 // (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
 FN D sinh_f64(f64_t x) {
@@ -125,8 +125,8 @@ FN D sinh_f64(f64_t x) {
   D u = select_f64(k > 60, 0.0lf, pow2_f64(-k));
   D sl;
   D sh = add_dd_f64(hi, lo, multiply_f64(qh, u), multiply_f64(ql, u), sl);
-  D r = copysign_f64(scale_f64(sh, sl, k - 1), x);
-  return select_f64(is_nan_f64(x), nan_f64(), compare_lt_f64(m, 8.673617379884035e-19lf) ? x : r);
+  D r = scale_f64(sh, sl, k - 1);
+  return select_f64(is_nan_f64(x), nan_f64(), copysign_f64(compare_lt_f64(m, 8.673617379884035e-19lf) ? m : r, x));
 }
 // (e^|x| + e^-|x|) / 2. <= 1 ulp.
 FN D cosh_f64(f64_t x) {
@@ -281,8 +281,8 @@ FN D asinh_f64(f64_t x) {
   D bl;
   D bh = log_reduced_f64(f, 0.0lf, k + 1, bl);
   D b = select_f64(is_inf_f64(x), m, add_f64(bh, bl));
-  D v = copysign_f64(big ? b : r, x);
-  return select_f64(is_nan_f64(x), nan_f64(), tiny ? x : v);
+  D v = big ? b : r;
+  return select_f64(is_nan_f64(x), nan_f64(), copysign_f64(tiny ? m : v, x));
 }
 // log(1 + (t + sqrt(t (t + 2)))), t = x - 1; beyond 2^30, log(2x). <= 1 ulp.
 FN D acosh_f64(f64_t x) {
@@ -320,9 +320,8 @@ FN D atanh_f64(f64_t x) {
   D q = div_dd_f64(add_f64(c, c), 0.0lf, d, dl, ql);
   D lo;
   D hi = log1p_dd_f64(q, ql, lo);
-  D r = copysign_f64(multiply_f64(0.5lf, add_f64(hi, lo)), x);
-  return select_f64(ok, r,
-                    select_f64(tiny, x, select_f64(compare_eq_f64(m, 1.0lf), copysign_f64(inf_f64(), x), nan_f64())));
+  D r = select_f64(ok, multiply_f64(0.5lf, add_f64(hi, lo)), select_f64(tiny, m, inf_f64()));
+  return select_f64(compare_le_f64(m, 1.0lf), copysign_f64(r, x), nan_f64());
 }
 // 0: y is no integer; 1: an odd integer; 2: an even one (every number of 2^53 or more).
 FN int integer_kind_f64(f64_t y) {

@@ -391,8 +391,8 @@ FN D atan_f64(f64_t x) {
   D n = select_f64(tiny, 1.0lf, compare_gt_f64(m, 1e20lf) ? 1e20lf : m);
   D lo;
   D hi = atan_quotient_f64(n, 0.0lf, 1.0lf, 0.0lf, lo);
-  D r = copysign_f64(add_f64(hi, lo), x);
-  return select_f64(is_nan_f64(x), nan_f64(), tiny ? x : r);
+  D r = add_f64(hi, lo);
+  return select_f64(is_nan_f64(x), nan_f64(), copysign_f64(tiny ? m : r, x));
 }
 // sqrt(1 - x^2) = result + lo for 0 <= x <= 1, from (1 - x) (1 + x).
 FN D cathetus_f64(f64_t x, OUT(f64_t) lo) {
@@ -414,8 +414,8 @@ FN D asin_f64(f64_t x) {
   D s = cathetus_f64(c, sl);
   D lo;
   D hi = atan_quotient_f64(c, 0.0lf, s, sl, lo);
-  D r = copysign_f64(add_f64(hi, lo), x);
-  return select_f64(ok, tiny ? x : r, nan_f64());
+  D r = add_f64(hi, lo);
+  return select_f64(ok, copysign_f64(tiny ? m : r, x), nan_f64());
 }
 // atan(sqrt(1 - x^2) / x). <= 1 ulp.
 FN D acos_f64(f64_t x) {
