@@ -83,10 +83,12 @@ VxlaRequirements Describe(const vulkan::DeviceRequirements& asked) {
   described.cooperative_matrix.cooperativeMatrix = asked.features.cooperative_matrix.cooperativeMatrix;
   described.bfloat16.shaderBFloat16Type = asked.features.bfloat16.shaderBFloat16Type;
   described.bfloat16.shaderBFloat16CooperativeMatrix = asked.features.bfloat16.shaderBFloat16CooperativeMatrix;
+  described.float8.shaderFloat8 = asked.features.float8.shaderFloat8;
+  described.float8.shaderFloat8CooperativeMatrix = asked.features.float8.shaderFloat8CooperativeMatrix;
   return described;
 }
 
-// The chain, in the struct where it stays.
+// The chain, in the struct where it stays, which may be of an older header.
 void Link(VxlaRequirements& requirements, uint32_t api_version) {
   const auto lists = [&](const char* name) {
     const auto end = requirements.extensions + requirements.extension_count;
@@ -96,6 +98,9 @@ void Link(VxlaRequirements& requirements, uint32_t api_version) {
   const bool older = api_version < VK_API_VERSION_1_2;
   void** tail = nullptr;
   const auto add = [&](auto& features, VkStructureType type, bool there) {
+    if (const auto* end = reinterpret_cast<const char*>(&features + 1);
+        end > reinterpret_cast<const char*>(&requirements) + requirements.struct_size)
+      return;
     features.sType = type;
     features.pNext = nullptr;
     if (!there) return;
@@ -725,7 +730,8 @@ VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
     VXLA_RETURN_IF_ERROR(CheckNotNull(physical_device, "physical_device"));
     VXLA_ASSIGN_OR_RETURN(const vulkan::DeviceRequirements asked,
                           vulkan::QueryRequirements(get_instance_proc_addr, instance, physical_device, api_version));
-    VXLA_RETURN_IF_ERROR(WriteStruct(Describe(asked), requirements, "requirements"));
+    VXLA_RETURN_IF_ERROR(
+        WriteStruct(Describe(asked), requirements, "requirements", offsetof(VxlaRequirements, float8)));
     Link(*requirements, asked.api_version);
     return OkStatus();
   });

@@ -13,8 +13,8 @@ extern "C" {
 
 // ---- before the device exists ----
 
-// Features whose structs only newer headers have, in Vulkan's layout: VkPhysicalDeviceCooperativeMatrixFeaturesKHR and
-// VkPhysicalDeviceShaderBfloat16FeaturesKHR.
+// Features whose structs only newer headers have, in Vulkan's layout: VkPhysicalDeviceCooperativeMatrixFeaturesKHR,
+// VkPhysicalDeviceShaderBfloat16FeaturesKHR and VkPhysicalDeviceShaderFloat8FeaturesEXT.
 typedef struct VxlaCooperativeMatrixFeatures {
   VkStructureType sType;
   void* pNext;
@@ -28,6 +28,12 @@ typedef struct VxlaBfloat16Features {
   VkBool32 shaderBFloat16DotProduct;
   VkBool32 shaderBFloat16CooperativeMatrix;
 } VxlaBfloat16Features;
+typedef struct VxlaFloat8Features {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderFloat8;
+  VkBool32 shaderFloat8CooperativeMatrix;
+} VxlaFloat8Features;
 
 // What vulkan11 and vulkan12 say, as a device of Vulkan 1.1 knows it.
 typedef struct VxlaOlderFeatures {
@@ -63,6 +69,7 @@ typedef struct VxlaRequirements {
   VxlaCooperativeMatrixFeatures cooperative_matrix;  // matrix units
   VxlaBfloat16Features bfloat16;                     // and theirs for bf16
   VxlaOlderFeatures older;
+  VxlaFloat8Features float8;  // matrix units for f8
 } VxlaRequirements;
 
 // api_version: VkApplicationInfo's, at least 1.1. VXLA_UNSUPPORTED with what the physical device lacks.

@@ -22,7 +22,8 @@ DeviceFacts Units() {
   facts.byte_offsets = facts.subgroup_shuffle = true;
   facts.subgroup_size = facts.matrix_lanes = 32;
   facts.max_shared_bytes = 49152;
-  facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
+  facts.matrices = {{kF16, kF32},    {kBF16, kF32},          {kF8E4M3FN, kF32},
+                    {kF8E5M2, kF32}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
   return facts;
 }
 
@@ -79,6 +80,8 @@ TEST(MatrixTypesTest, ComponentsAreTypes) {
   for (const Case& c : std::vector<Case>{
            {"f16", "f16", Make(OpTypeFloat, {0, 16}).words, Make(OpTypeFloat, {0, 32}).words, {6022, 9}},
            {"bf16", "f32", Make(OpTypeFloat, {0, 16, 0}).words, Make(OpTypeFloat, {0, 32}).words, {6022, 5116, 5118}},
+           {"f8e4m3fn", "f32", Make(OpTypeFloat, {0, 8, 4214}).words, Make(OpTypeFloat, {0, 32}).words, {4212, 4213}},
+           {"f8e5m2", "bf16", Make(OpTypeFloat, {0, 8, 4215}).words, Make(OpTypeFloat, {0, 32}).words, {4212, 4213}},
            {"s8", "s32", Make(OpTypeInt, {0, 8, 1}).words, Make(OpTypeInt, {0, 32, 1}).words, {6022, 39}},
            {"u8", "u32", Make(OpTypeInt, {0, 8, 0}).words, Make(OpTypeInt, {0, 32, 0}).words, {6022, 39}}}) {
     const std::vector<uint32_t> words = ModuleOf(c.type, c.result);
@@ -90,6 +93,8 @@ TEST(MatrixTypesTest, ComponentsAreTypes) {
       EXPECT_TRUE(spirv::Declares(words, static_cast<spirv::Capability>(capability))) << c.type << capability;
     EXPECT_EQ(spirv::WithMatrixComponents(spirv::WithoutMatrixTypes(words)), spirv::WithoutMatrixTypes(words));
     EXPECT_TRUE(ComponentsOf(spirv::WithoutMatrixTypes(words)).empty());
+    for (const spirv::Instruction& each : spirv::Read(spirv::WithoutMatrixTypes(words)))
+      EXPECT_FALSE(each.op() == OpTypeFloat && each.words[2] == 8) << c.type << ": tools know no such floats";
   }
 }
 
@@ -132,6 +137,8 @@ TEST(MatrixTypesTest, EveryModuleOfWorkgroupsCompiles) {
                                          {"f16", "f16", 0, 1, 2048, 2048, 2048, 1, 1},
                                          {"bf16", "bf16", 1, 1, 80, 96, 73, 2, 1},
                                          {"bf16", "f32", 0, 0, 128, 4096, 64, 1, 0},
+                                         {"f8e4m3fn", "f32", 1, 0, 80, 112, 80, 2, 0},
+                                         {"f8e5m2", "f8e5m2", 0, 1, 80, 112, 80, 2, 1},
                                          {"s8", "s32", 1, 0, 80, 112, 80, 2, 0},
                                          {"u8", "u32", 0, 1, 80, 112, 80, 2, 0}}) {
     const auto operand = [&](int contracted, int free) {

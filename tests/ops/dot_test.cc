@@ -429,6 +429,14 @@ DeviceFacts WithMatrices(DeviceFacts facts, bool nvidia) {
   return facts;
 }
 
+// With units of f8 beside them, as RDNA4's driver lists them and NVIDIA's since Ada.
+DeviceFacts WithF8Matrices(DeviceFacts facts, bool nvidia) {
+  facts = WithMatrices(std::move(facts), nvidia);
+  for (const ElementType term : {ElementType::kF8E4M3FN, ElementType::kF8E5M2})
+    facts.matrices.push_back({term, ElementType::kF32, 16, nvidia ? 8u : 16u, nvidia ? 32u : 16u});
+  return facts;
+}
+
 // Every way of the kernel for matrix units: which way operands lie, tiles at the edges, k that strips do not divide,
 // shares, each type.
 TEST(DotTest, MatrixShapesAgree) {
@@ -440,26 +448,33 @@ TEST(DotTest, MatrixShapesAgree) {
     int64_t splits;
     bool nvidia;
     bool ahead = false;  // as GpuTraits have it of NVIDIA: terms read ahead, rhs across k, bands of tiles
+    bool of_f8 = false;
   };
   const BindingMode mode = BindingMode::kDescriptors;
   ASSERT_NE(DeviceClient(mode), nullptr);
-  for (const Case& c : std::vector<Case>{{"f16", "f16", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
-                                         {"f16", "f32", 0, 1, 36, 1040, 41, 2, 1, 32, 16, 3, true},
-                                         {"bf16", "bf16", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
-                                         {"bf16", "f32", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
-                                         {"f8e4m3fn", "f32", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
-                                         {"f8e5m2", "f32", 0, 1, 36, 80, 41, 2, 1, 32, 16, 1, true},
-                                         {"f8e5m2fnuz", "f32", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
-                                         {"f8e3m4", "f16", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
-                                         {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
-                                         {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
-                                         {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
-                                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false},
-                                         {"f16", "f32", 1, 0, 60, 72, 72, 2, 1, 64, 64, 1, true, true},
-                                         {"bf16", "bf16", 0, 0, 100, 40, 72, 2, 1, 32, 16, 2, true, true},
-                                         {"f8e5m2", "f32", 1, 0, 70, 32, 40, 2, 1, 32, 16, 1, false, true},
-                                         {"s8", "s32", 1, 0, 60, 80, 72, 2, 1, 64, 64, 1, true, true}}) {
-    const DeviceFacts facts = WithMatrices(AsGpu(mode), c.nvidia);
+  for (const Case& c :
+       std::vector<Case>{{"f16", "f16", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
+                         {"f16", "f32", 0, 1, 36, 1040, 41, 2, 1, 32, 16, 3, true},
+                         {"bf16", "bf16", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
+                         {"bf16", "f32", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
+                         {"f8e4m3fn", "f32", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
+                         {"f8e5m2", "f32", 0, 1, 36, 80, 41, 2, 1, 32, 16, 1, true},
+                         {"f8e5m2fnuz", "f32", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
+                         {"f8e3m4", "f16", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
+                         {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
+                         {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
+                         {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
+                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false},
+                         {"f16", "f32", 1, 0, 60, 72, 72, 2, 1, 64, 64, 1, true, true},
+                         {"bf16", "bf16", 0, 0, 100, 40, 72, 2, 1, 32, 16, 2, true, true},
+                         {"f8e5m2", "f32", 1, 0, 70, 32, 40, 2, 1, 32, 16, 1, false, true},
+                         {"s8", "s32", 1, 0, 60, 80, 72, 2, 1, 64, 64, 1, true, true},
+                         {"f8e4m3fn", "f32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false, false, true},
+                         {"f8e4m3fn", "bf16", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true, false, true},
+                         {"f8e5m2", "f32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true, false, true},
+                         {"f8e5m2", "f16", 0, 0, 20, 1040, 36, 2, 1, 32, 16, 3, false, false, true},
+                         {"f8e4m3fn", "f8e4m3fn", 0, 0, 60, 80, 72, 2, 1, 64, 64, 1, true, true, true}}) {
+    const DeviceFacts facts = c.of_f8 ? WithF8Matrices(AsGpu(mode), c.nvidia) : WithMatrices(AsGpu(mode), c.nvidia);
     const vulkan::LowerContext context{facts, mode};
     const auto text = [&](int contracted, int free) {
       return contracted == 1 ? fmt::format("{}[{},{}]", c.type, free, c.k)
@@ -477,7 +492,7 @@ TEST(DotTest, MatrixShapesAgree) {
       shape.tile_columns = c.tile_columns;
       shape.splits = c.splits;
       for (const MatrixShape& matrix : facts.matrices) {
-        const std::string_view term = c.type[0] == 'f' && c.type[1] == '8' ? "f16" : c.type;
+        const std::string_view term = std::string_view(c.type).starts_with("f8") && !c.of_f8 ? "f16" : c.type;
         if (ElementTypeName(matrix.term) == term && (IsFloating(matrix.sum) || ElementTypeName(matrix.sum) == c.result))
           shape.matrix = matrix;
       }
@@ -561,9 +576,67 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
   EXPECT_NE(kernel(Dot("f16[4,32]", "f16[32,32]", "f16[4,32]", kPlain), facts), kUnits);    // few rows
 }
 
+// Units of f8 take operands of one such type as they are, words of four; where k is in no whole sixteens, or operands
+// differ, those of f16 do.
+TEST(DotTest, F8UnitsTakeF8AsItIs) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  for (const bool nvidia : {false, true}) {
+    const DeviceFacts facts = WithF8Matrices(AsGpu(mode), nvidia);
+    const auto term = [&](const std::string& text) {
+      SCOPED_TRACE(text);
+      std::string kernel, algorithm;
+      ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+        auto steps = vulkan::MakeLowering(facts, mode)->Lower(root, memory);
+        if (steps.ok()) kernel = (*steps)[0].kernel.generated, algorithm = (*steps)[0].kernel.algorithm;
+        return steps;
+      });
+      EXPECT_EQ(algorithm, "dot/matmul_matrices.comp");
+      const size_t at = kernel.find("#define TERM_OF(word, i) decode_") + 32;
+      return at < 32 ? "" : kernel.substr(at, kernel.find('(', at) - at);
+    };
+    for (const std::string type : {"f8e4m3fn", "f8e5m2"}) {
+      const auto dot = [&](int k) {
+        return Dot(fmt::format("{}[35,{}]", type, k), fmt::format("{}[{},24]", type, k), "f32[35,24]", kPlain);
+      };
+      EXPECT_EQ(term(dot(48)), type);
+      EXPECT_EQ(term(dot(40)), "f16") << "units of f8 take 16 of k";
+      EXPECT_EQ(term(Dot(type + "[3,20,32]", type + "[3,24,32]", type + "[3,20,24]",
+                         "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}")),
+                type);
+      // A bias and a function behind a turned operand.
+      EXPECT_EQ(term(fmt::format(R"(
+f {{ p = {0}[48,32] parameter(0)  q = {0}[48,40] parameter(1)  c = bf16[40] parameter(2)
+  t = {0}[32,48] transpose(p), dimensions={{1,0}}
+  d = bf16[32,40] dot(t, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  b = bf16[32,40] broadcast(c), dimensions={{1}}  s = bf16[32,40] add(d, b)  ROOT r = bf16[32,40] tanh(s) }}
+ENTRY e {{ a = {0}[48,32] parameter(0)  b = {0}[48,40] parameter(1)  c = bf16[40] parameter(2)
+  ROOT r = bf16[32,40] fusion(a, b, c), kind=kOutput, calls=f }})",
+                                 type)),
+                type);
+      // An operand that becomes f8 on its way, and a convolution.
+      EXPECT_EQ(term(fmt::format(R"(
+f {{ p = f32[32,48] parameter(0)  q = {0}[40,48] parameter(1)  c = {0}[32,48] convert(p)
+  ROOT d = f32[32,40] dot(c, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}} }}
+ENTRY e {{ a = f32[32,48] parameter(0)  b = {0}[40,48] parameter(1)
+  ROOT r = f32[32,40] fusion(a, b), kind=kOutput, calls=f }})",
+                                 type)),
+                type);
+      EXPECT_EQ(term(fmt::format("ENTRY e {{ x = {0}[2,7,9,16] parameter(0)  w = {0}[3,3,16,20] parameter(1)
+                                 "
+                                 "  ROOT r = f32[2,7,9,20] convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, "
+                                 "dim_labels=b01f_01io->b01f }}",
+                                 type)),
+                type);
+    }
+    EXPECT_EQ(term(Dot("f8e4m3fn[32,48]", "f8e5m2[48,24]", "f32[32,24]", kPlain)), "f16");
+    EXPECT_EQ(term(Dot("f8e4m3fnuz[32,48]", "f8e4m3fnuz[48,24]", "f32[32,24]", kPlain)), "f16");
+  }
+}
+
 // The products of whole workgroups of NVIDIA's driver, with plain GLSL in their place.
 DeviceFacts WithGroupMatrices(DeviceFacts facts) {
-  facts = WithMatrices(std::move(facts), true);
+  facts = WithF8Matrices(std::move(facts), true);
   for (MatrixShape form : vulkan::GroupMatrixForms()) {
     for (const MatrixShape& matrix : facts.matrices) {
       form.term = matrix.term;
@@ -603,6 +676,10 @@ TEST(DotTest, GroupMatrixShapesAgree) {
                          {"f16", "f16", 1, 1, 2, 35, 24, 35, tile, 1, 1, false},
                          {"s8", "s32", 1, 0, 0, 67, 80, 48, tile},
                          {"u8", "u32", 0, 1, 0, 48, 80, 33, wide},
+                         {"f8e4m3fn", "f32", 1, 0, 0, 67, 80, 48, tile},
+                         {"f8e4m3fn", "f8e4m3fn", 1, 1, 2, 35, 48, 40, wide, 1, 1, false},
+                         {"f8e5m2", "f32", 0, 1, 0, 48, 160, 64, wide, 2, 2},
+                         {"f8e5m2", "f32", 0, 0, 0, 64, 80, 32, tile},
                          {"bf16", "bf16", 1, 1, 0, 70, 136, 72, vulkan::GroupMatrixForms()[2]}}) {
     const auto operand = [&](int contracted, int free) {
       const std::string batch = c.batch == 0 ? "" : fmt::format("{},", c.batch);
@@ -657,6 +734,8 @@ TEST(DotTest, GroupMatricesAreChosenByFacts) {
   constexpr const char* kOf128 = "dot/matmul_tensors.comp 128";
   EXPECT_EQ(chosen(Dot("bf16[40,32]", "bf16[32,72]", "bf16[40,72]", kPlain)), kOf128);
   EXPECT_EQ(chosen(Dot("s8[40,80]", "s8[80,48]", "s32[40,48]", kPlain)), kOf128);
+  EXPECT_EQ(chosen(Dot("f8e4m3fn[40,80]", "f8e4m3fn[80,48]", "f32[40,48]", kPlain)), kOf128);
+  EXPECT_EQ(chosen(Dot("f8e5m2[40,80]", "f8e5m2[80,48]", "bf16[40,48]", kPlain)), kOf128);
   // A bias, a function of all and another type behind it; a slice of rows, and a turned one, in front of it.
   EXPECT_EQ(chosen(R"(
 f { p = bf16[24,64] parameter(0)  q = bf16[24,80] parameter(1)  c = bf16[72] parameter(2)
@@ -718,20 +797,24 @@ TEST(DotTest, MatrixUnitsAreStoodInFor) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     const auto client = GpuClient(mode, MatrixUnits::kStoodInFor);
     ASSERT_NE(client, nullptr);
-    const std::string text = Dot("f16[36,40]", "f16[40,20]", "f32[36,20]", kPlain);
-    const auto module = ParseModule(text);
-    const auto executable = client->Compile(*module);
-    ASSERT_TRUE(executable.ok()) << executable.status().message();
-    EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "dot/matmul_matrices.comp");
-    const std::vector<Literal> arguments = RandomArguments(*module);
-    const auto expected = RunOnCpu(*module, arguments);
-    ASSERT_TRUE(expected);
-    ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
+    for (const std::string type : {"f16", "f8e4m3fn", "f8e5m2"}) {
+      const auto module = ParseModule(Dot(type + "[36,48]", type + "[48,20]", "f32[36,20]", kPlain));
+      const auto executable = client->Compile(*module);
+      ASSERT_TRUE(executable.ok()) << executable.status().message();
+      const KernelKey& kernel = (*executable)->plan().kernels.at(0);
+      EXPECT_EQ(kernel.algorithm, "dot/matmul_matrices.comp");
+      EXPECT_NE(kernel.generated.find("TERM_OF(word, i) decode_" + type), std::string::npos);
+      const std::vector<Literal> arguments = RandomArguments(*module);
+      const auto expected = RunOnCpu(*module, arguments);
+      ASSERT_TRUE(expected);
+      ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
+    }
   }
 }
 
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
-// Each of the 256 values by one, through matrix units of f16: decoded in pairs, with and without the device's own f16.
+// Each of the 256 values by one, through matrix units of f16: decoded in pairs, with and without the device's own f16;
+// and through those of f8.
 TEST(DotTest, EveryF8ReachesMatrixUnitsAsItIs) {
   const BindingMode mode = BindingMode::kDescriptors;
   ASSERT_NE(DeviceClient(mode), nullptr);
@@ -769,6 +852,11 @@ TEST(DotTest, EveryF8ReachesMatrixUnitsAsItIs) {
           return steps;
         });
       }
+    }
+    for (const bool along_k : {true, false}) {
+      ExpectLoweredByAgrees(text(along_k), mode, [&](const Instruction& root, BufferMap& memory) {
+        return vulkan::MakeLowering(WithF8Matrices(facts, false), mode)->Lower(root, memory);
+      });
     }
   }
 }

@@ -133,7 +133,21 @@ TEST(DevicePlanTest, MatrixUnitsAreThoseOfOneTypeInWholeSubgroups) {
   EXPECT_EQ(matrices(), (std::vector{halves, bytes, narrow})) << "bfloat16 needs a feature of its own";
   support.features.bfloat16.shaderBFloat16Type = support.features.bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
   EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kBF16, ElementType::kF32}));
+  for (const uint32_t term : {kComponentFloat8E4M3, kComponentFloat8E5M2}) {
+    offer(16, term, term, kComponentFloat32, false, kSubgroupScope);
+    offer(16, term, term, kComponentFloat16, false, kSubgroupScope);
+    offer(16, term, term ^ kComponentFloat8E4M3 ^ kComponentFloat8E5M2, kComponentFloat32, false, kSubgroupScope);
+  }
+  const size_t without_f8 = matrices().size();
+  support.extensions.insert(kFloat8Extension);
+  EXPECT_EQ(matrices().size(), without_f8) << "f8 needs a feature of its own";
+  support.features.float8.shaderFloat8 = support.features.float8.shaderFloat8CooperativeMatrix = VK_TRUE;
+  EXPECT_EQ(matrices().size(), without_f8 + 2);
+  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kF8E4M3FN, ElementType::kF32}));
+  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kF8E5M2, ElementType::kF32}));
   const auto plan = PlanDevice(support, {});
+  EXPECT_THAT(plan->extensions, Contains(StrEq(kFloat8Extension)));
+  EXPECT_TRUE(plan->features.float8.shaderFloat8 && plan->features.float8.shaderFloat8CooperativeMatrix);
   EXPECT_EQ(plan->facts.matrix_lanes, 32u);
   EXPECT_THAT(plan->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
   EXPECT_TRUE(plan->features.cooperative_matrix.cooperativeMatrix);
@@ -205,16 +219,24 @@ TEST(DevicePlanTest, AHostsDeviceUsesMatrixUnitsThatItEnabled) {
   p.a = p.b = kComponentFloat16, p.c = p.result = kComponentFloat32;
   p.scope = kSubgroupScope;
   support.matrices = {p};
-  support.extensions = {kCooperativeMatrixExtension};
+  p.a = p.b = kComponentFloat8E4M3;
+  support.matrices.push_back(p);
+  support.extensions = {kCooperativeMatrixExtension, kFloat8Extension};
+  support.features.float8.shaderFloat8 = support.features.float8.shaderFloat8CooperativeMatrix = VK_TRUE;
   support.features.cooperative_matrix.cooperativeMatrix = VK_TRUE;
   support.features.vulkan12.shaderFloat16 = support.features.vulkan12.vulkanMemoryModel = VK_TRUE;
   auto asked = RequirementsOf(support);
   ASSERT_TRUE(asked.ok()) << asked.status().message();
   EXPECT_THAT(asked->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
+  EXPECT_THAT(asked->extensions, Contains(StrEq(kFloat8Extension)));
   EXPECT_EQ(asked->needed_extensions, 0u);
   PhysicalSupport adopted = support;
+  const MatrixShape halves{ElementType::kF16, ElementType::kF32}, bytes{ElementType::kF8E4M3FN, ElementType::kF32};
   adopted.features = FeatureChain::Of(*asked->features.Link(VK_API_VERSION_1_3, support.extensions));
-  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, (std::vector{MatrixShape{ElementType::kF16, ElementType::kF32}}));
+  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, (std::vector{halves, bytes}));
+  asked->features.float8.shaderFloat8CooperativeMatrix = VK_FALSE;
+  adopted.features = FeatureChain::Of(asked->features.base);
+  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, std::vector{halves});
   asked->features.cooperative_matrix.cooperativeMatrix = VK_FALSE;
   adopted.features = FeatureChain::Of(asked->features.base);
   EXPECT_THAT(PlanDevice(adopted, {})->facts.matrices, IsEmpty());

@@ -23,12 +23,14 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 
-const MatrixShape kHalves{kF16, kF32}, kBrains{kBF16, kF32, 16, 8, 8}, kSigned{kS8, kS32, 16, 8, 32}, kBytes{kU8, kU32};
+const MatrixShape kHalves{kF16, kF32}, kBrains{kBF16, kF32, 16, 8, 8}, kE4M3{kF8E4M3FN, kF32},
+    kE5M2{kF8E5M2, kF32, 16, 8, 32}, kSigned{kS8, kS32, 16, 8, 32}, kBytes{kU8, kU32};
 
 std::vector<MatrixShape> GroupForms() {
   std::vector<MatrixShape> forms;
   for (const MatrixShape& form : GroupMatrixForms()) {
-    for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kU32}}) {
+    for (const auto& [term, sum] :
+         {std::pair(kF16, kF32), {kBF16, kF32}, {kF8E4M3FN, kF32}, {kF8E5M2, kF32}, {kS8, kS32}, {kU8, kU32}}) {
       forms.push_back(form);
       forms.back().term = term;
       forms.back().sum = sum;
@@ -59,7 +61,7 @@ std::vector<uint32_t> Answers(const MatrixShape& shape, MatrixRounding rounding,
 std::vector<uint32_t> GroupAnswer(const MatrixShape& form, MatrixRounding rounding) {
   std::vector<uint32_t> answer;
   AppendSums(GroupProduct(form), rounding, false, answer);
-  const size_t count = answer.size(), step = IsFloating(form.sum) ? 2 : 1;
+  const size_t count = answer.size(), step = IsOfHalves(form) ? 2 : 1;
   for (size_t i = 0; i < count; i += step) {
     const uint32_t low = StoredBits(form, answer[i]);
     answer.push_back(step == 1 ? low : low | StoredBits(form, answer[i + 1]) << 16);
@@ -68,7 +70,7 @@ std::vector<uint32_t> GroupAnswer(const MatrixShape& form, MatrixRounding roundi
 }
 
 TEST(JudgeMatricesTest, RoundingIsSeen) {
-  for (const MatrixShape& shape : {kHalves, kBrains}) {
+  for (const MatrixShape& shape : {kHalves, kBrains, kE4M3, kE5M2}) {
     for (const MatrixRounding rounding : {MatrixRounding::kNearest, MatrixRounding::kCut}) {
       for (const bool flushes : {false, true}) {
         const MatrixVerdict verdict = JudgeMatrices(Answers(shape, rounding, flushes), MatrixTrials(shape));
@@ -97,10 +99,33 @@ TEST(JudgeMatricesTest, SumsBeyondTheBoundAreWrong) {
   EXPECT_TRUE(JudgeMatrices(answer, MatrixTrials(kHalves)).wrong);
 }
 
-TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
+// As tensor cores of f8 are said to add: in 14 bits. Or without infinities, or without NaN.
+TEST(JudgeMatricesTest, F8UnitsThatKeepFewBitsOrNoSpecialsAreWrong) {
+  for (const MatrixShape& shape : {kE4M3, kE5M2}) {
+    const std::vector<uint32_t> right = Answers(shape, MatrixRounding::kCut, false);
+    const auto judged = [&](auto changed) {
+      std::vector<uint32_t> answer = right;
+      for (uint32_t& bits : answer) bits = changed(bits);
+      return JudgeMatrices(answer, MatrixTrials(shape)).wrong;
+    };
+    const auto is = [](uint32_t bits, uint32_t least, uint32_t most) {
+      return (bits & 0x7fffffffu) >= least && (bits & 0x7fffffffu) <= most;
+    };
+    EXPECT_FALSE(judged([](uint32_t bits) { return bits; }));
+    EXPECT_FALSE(judged([&](uint32_t bits) { return is(bits, 0x7f800001u, 0x7fffffffu) ? 0xffc12345u : bits; }));
+    EXPECT_TRUE(judged([&](uint32_t bits) { return is(bits, 0, 0x7f800000u) ? bits & ~0x3ffu : bits; }));
+    EXPECT_TRUE(judged([&](uint32_t bits) { return is(bits, 0x7f800001u, 0x7fffffffu) ? 0x43f00000u : bits; }));
+    if (shape.term != kF8E5M2) continue;
+    EXPECT_TRUE(judged([&](uint32_t bits) { return is(bits, 0x7f800000u, 0x7f800000u) ? 0x7f7fffffu : bits; }));
+    EXPECT_TRUE(judged([&](uint32_t bits) { return is(bits, 0x7f800000u, 0x7f800000u) ? bits ^ 0x80000000u : bits; }));
+  }
+}
+
+TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16OrF8AreNotUsed) {
   DeviceFacts facts;
-  facts.matrices = {kHalves, kBrains, kSigned};
+  facts.matrices = {kHalves, kBrains, kE5M2, kSigned};
   NoteMatrices(std::vector<MatrixVerdict>{{MatrixRounding::kNearest, true, false},
+                                          {MatrixRounding::kCut, true, false},
                                           {MatrixRounding::kCut, true, false},
                                           {MatrixRounding::kUnmeasured, false, true}},
                facts.matrices, facts.quirks.notes);
@@ -109,6 +134,7 @@ TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
   EXPECT_THAT(facts.quirks.notes,
               ElementsAre("matrix units of f16 in 16x16x16 flush denormals to zero: they are not used",
                           "matrix units of bf16 in 16x8x8 flush denormals to zero",
+                          "matrix units of f8e5m2 in 16x8x32 flush denormals to zero: they are not used",
                           "matrix units of s8 in 16x8x32 give wrong sums, or none: they are not used"));
 }
 
@@ -119,7 +145,7 @@ TEST(MatrixProbeTest, TextsCompile) {
   facts.spirv_1_6 = facts.float16 = true;
   for (const bool stand_in : {false, true}) {
     facts.matrices_stand_in = stand_in;
-    for (const MatrixShape& shape : {kHalves, kBrains, kSigned, kBytes}) {
+    for (const MatrixShape& shape : {kHalves, kBrains, kE4M3, kE5M2, kSigned, kBytes}) {
       const auto words = CompileGlsl(MatrixProbeText(shape, facts), "probe/matrices", {true});
       EXPECT_TRUE(words.ok()) << words.status().message();
     }
@@ -139,7 +165,7 @@ TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
   const TestDevice device = OpenForTest(options);
   ASSERT_NE(device, nullptr);
   const DeviceFacts& facts = device->facts();
-  ASSERT_EQ(facts.matrices.size(), 5u);
+  ASSERT_EQ(facts.matrices.size(), 7u);
   for (const MatrixShape& shape : facts.matrices) {
     EXPECT_EQ(shape.rounding, IsFloating(shape.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
   }
@@ -179,10 +205,9 @@ TEST(MatrixProbeTest, TheStandInOfWorkgroupsIsRightAndAFaultIsSeen) {
     EXPECT_TRUE(words.ok()) << words.status().message();
     return words;
   };
-  std::vector<MatrixShape> forms = {{kF16, kF32, 32, 32, 16, 64},
-                                    {kBF16, kF32, 64, 32, 16, 128},
-                                    {kBF16, kF32, 8, 256, 16, 128},
-                                    {kS8, kS32, 64, 16, 32, 64},
+  std::vector<MatrixShape> forms = {{kF16, kF32, 32, 32, 16, 64},    {kBF16, kF32, 64, 32, 16, 128},
+                                    {kBF16, kF32, 8, 256, 16, 128},  {kF8E4M3FN, kF32, 64, 16, 32, 64},
+                                    {kF8E5M2, kF32, 16, 32, 32, 64}, {kS8, kS32, 64, 16, 32, 64},
                                     {kU8, kU32, 16, 32, 32, 64}};
   std::vector<MatrixShape> kept;
   std::vector<std::string> notes;

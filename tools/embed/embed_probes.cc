@@ -50,7 +50,13 @@ void AddMatrixProbes(std::vector<Probe>& probes) {
           MatrixShape{kF16, kF32, 8, 8, 16}, MatrixShape{kF16, kF32, 8, 16, 16}})
       add(shape, lanes, false);
   }
-  for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}})
+  for (const auto& [term, sum] : {std::pair(kF16, kF32),
+                                  {kBF16, kF32},
+                                  {kF8E4M3FN, kF32},
+                                  {kF8E5M2, kF32},
+                                  {kS8, kS32},
+                                  {kU8, kS32},
+                                  {kU8, kU32}})
     add({term, sum}, 32, true);
 }
 

@@ -17,10 +17,13 @@ struct UserCapability {
   bool (*enabled)(const DeviceFacts&);
 };
 bool HasMatrices(const DeviceFacts& facts) { return !facts.matrices.empty() && !facts.matrices_stand_in; }
-bool HasBrainMatrices(const DeviceFacts& facts) {
+template <ElementType... terms>
+bool HasMatricesOf(const DeviceFacts& facts) {
   return HasMatrices(facts) &&
-         std::ranges::find(facts.matrices, ElementType::kBF16, &MatrixShape::term) != facts.matrices.end();
+         std::ranges::any_of(facts.matrices, [](const MatrixShape& matrix) { return ((matrix.term == terms) || ...); });
 }
+constexpr auto HasBrainMatrices = HasMatricesOf<ElementType::kBF16>;
+constexpr auto HasFloat8Matrices = HasMatricesOf<ElementType::kF8E4M3FN, ElementType::kF8E5M2>;
 // Of some width: which one, the execution modes say.
 template <uint32_t number>
 bool HasFloatMode(const DeviceFacts& facts) {
@@ -37,6 +40,8 @@ constexpr UserCapability kCapabilities[] = {
     // Devices that store such integers compute with them.
     {22, "Int16", [](const DeviceFacts& facts) { return facts.storage16; }},
     {39, "Int8", [](const DeviceFacts& facts) { return facts.storage8; }},
+    {4212, "Float8EXT", HasFloat8Matrices},
+    {4213, "Float8CooperativeMatrixEXT", HasFloat8Matrices},
     {4433, "StorageBuffer16BitAccess", [](const DeviceFacts& facts) { return facts.storage16; }},
     {4448, "StorageBuffer8BitAccess", [](const DeviceFacts& facts) { return facts.storage8; }},
     {4464, "DenormPreserve", HasFloatMode<4464>},

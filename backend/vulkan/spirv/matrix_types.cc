@@ -14,6 +14,24 @@ namespace {
 
 constexpr uint32_t kMatrixComponentWord = 2;
 
+// What multiplies terms of a type.
+struct TermForm {
+  ElementType type;
+  uint32_t component;                    // of a matrix
+  const char *extension, *capabilities;  // of SPIR-V
+  const char* stand_in;                  // of a word's i-th term
+};
+constexpr TermForm kTermForms[] = {
+    {ElementType::kF16, 16 + kFloatComponent, "", "9", "decode_f16((word) >> (16u * (i)) & 0xffffu)"},
+    {ElementType::kBF16, 16 + kBrainComponent, ", \"SPV_KHR_bfloat16\"", "5116, 5118",
+     "decode_bf16((word) >> (16u * (i)) & 0xffffu)"},
+    {ElementType::kF8E4M3FN, 8 + kE4M3Component, ", \"SPV_EXT_float8\"", "4212, 4213",
+     "decode_f8e4m3fn((word) >> (8u * (i)) & 0xffu)"},
+    {ElementType::kF8E5M2, 8 + kE5M2Component, ", \"SPV_EXT_float8\"", "4212, 4213",
+     "decode_f8e5m2((word) >> (8u * (i)) & 0xffu)"},
+    {ElementType::kS8, 8 + kSignedComponent, "", "39", "bitfieldExtract(int(word), int(8u * (i)), 8)"},
+    {ElementType::kU8, 8 + kUnsignedComponent, "", "39", "bitfieldExtract(uint(word), int(8u * (i)), 8)"}};
+
 // The type that a component's constant stands for, without its id.
 Words ScalarOf(uint32_t component) {
   const uint32_t bits = component & 0xffu;
@@ -22,6 +40,10 @@ Words ScalarOf(uint32_t component) {
       return Make(OpTypeFloat, {0, bits}).words;
     case kBrainComponent:
       return Make(OpTypeFloat, {0, bits, 0}).words;  // the encoding BFloat16KHR
+    case kE4M3Component:
+      return Make(OpTypeFloat, {0, bits, 4214}).words;  // Float8E4M3EXT
+    case kE5M2Component:
+      return Make(OpTypeFloat, {0, bits, 4215}).words;  // Float8E5M2EXT
     default:
       return Make(OpTypeInt, {0, bits, (component & ~0xffu) == kSignedComponent ? 1u : 0u}).words;
   }
@@ -37,34 +59,24 @@ bool HasMatrices(const Words& words) {
 }  // namespace
 
 std::string MatrixDefines(const MatrixShape& matrix, const DeviceFacts& facts) {
-  const bool bytes = StorageBytes(matrix.term) == 1, is_signed = matrix.term == ElementType::kS8;
-  const bool floats = IsFloating(matrix.sum), brain = matrix.term == ElementType::kBF16;
+  const auto* const term = std::ranges::find(kTermForms, matrix.term, &TermForm::type);
+  VXLA_CHECK(term != std::end(kTermForms), "matrix units of no type that kernels have");
+  const bool floats = IsFloating(matrix.sum);
   const std::string_view sum = floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint";
   std::string text = fmt::format(
       "#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
       "#define BITS_OF(value) {}(value)\n#define SUM_OF(bits) {}(bits)\n#define STAND_IN {}\n",
-      bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k, floats ? "floatBitsToUint" : "uint",
-      floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
-  if (facts.matrices_stand_in) {
-    return text + (!bytes ? fmt::format("#define TERM_OF(word, i) decode_{}((word) >> (16u * (i)) & 0xffffu)\n",
-                                        brain ? "bf16" : "f16")
-                          : fmt::format("#define TERM_OF(word, i) bitfieldExtract({}(word), int(8u * (i)), 8)\n",
-                                        is_signed ? "int" : "uint"));
-  }
-  const uint32_t term = bytes   ? 8 + (is_signed ? kSignedComponent : kUnsignedComponent)
-                        : brain ? 16 + kBrainComponent
-                                : 16 + kFloatComponent;
+      StorageBytes(matrix.term) == 1 ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k,
+      floats ? "floatBitsToUint" : "uint", floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
+  if (facts.matrices_stand_in) return text + fmt::format("#define TERM_OF(word, i) {}\n", term->stand_in);
   const bool signed_sum = matrix.sum == ElementType::kS32;
   const uint32_t of_sum = 32 + (floats ? kFloatComponent : signed_sum ? kSignedComponent : kUnsignedComponent);
   // The operands of OpCooperativeMatrixMulAddKHR that are signed: both terms, the sum and the result.
-  const int signs = (is_signed ? 3 : 0) + (signed_sum ? 12 : 0);
+  const int signs = (matrix.term == ElementType::kS8 ? 3 : 0) + (signed_sum ? 12 : 0);
   return text + fmt::format(
                     "#define TERM {}u\n#define SUM {}u\n#define SIGNS {}\n#define MATRIX extensions = "
                     "[\"SPV_KHR_cooperative_matrix\"{}], capabilities = [6022, {}]\n",
-                    term, of_sum, signs, brain ? ", \"SPV_KHR_bfloat16\"" : "",
-                    bytes   ? "39"
-                    : brain ? "5116, 5118"
-                            : "9");
+                    term->component, of_sum, signs, term->extension, term->capabilities);
 }
 
 std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
@@ -114,6 +126,8 @@ std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
       instruction = Make(OpTypeVector, {instruction.words[1], instruction.words[kMatrixComponentWord], 4});
     if (instruction.op() == kTypeTensorLayout || instruction.op() == kTypeTensorView)
       instruction = Make(OpTypeBool, {instruction.words[1]});
+    if (instruction.op() == OpTypeFloat && instruction.words[2] == 8)
+      instruction = Make(OpTypeFloat, {instruction.words[1], 16});
   }
   return ModuleOf(words, instructions);
 }

@@ -15,6 +15,8 @@ enum MatrixComponent : uint32_t {
   kSignedComponent = 0x100,
   kFloatComponent = 0x200,
   kBrainComponent = 0x300,  // bfloat16
+  kE4M3Component = 0x400,
+  kE5M2Component = 0x500,
 };
 
 // What kernels and probes of matrix units call the types of a product: BYTES, LANES, M, N, K, BITS_OF, SUM_OF,
@@ -30,7 +32,8 @@ std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words);
 // glslang 12 cannot name: its further arguments are those of the call behind the first three.
 std::vector<uint32_t> WithElementFunctions(const std::vector<uint32_t>& words);
 
-// What tools that know no matrices can read of such a module: types and variables, the matrices as vectors.
+// What tools that know no matrices can read of such a module: types and variables, the matrices as vectors, of f8 as of
+// f16.
 std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words);
 
 }  // namespace VXLA_NAMESPACE::vulkan::spirv

@@ -1,5 +1,5 @@
-// VK_KHR_cooperative_matrix, VK_NV_cooperative_matrix2 and VK_KHR_shader_bfloat16 for headers that are older than they
-// are (Debian 12's): the structs and numbers of Vulkan's registry, by names of our own.
+// VK_KHR_cooperative_matrix, VK_NV_cooperative_matrix2, VK_KHR_shader_bfloat16 and VK_EXT_shader_float8 for headers
+// that are older than they are (Debian 12's): the structs and numbers of Vulkan's registry, by names of our own.
 #pragma once
 
 #include "backend/vulkan/device/api/vk.h"
@@ -9,12 +9,14 @@ namespace VXLA_NAMESPACE::vulkan {
 inline constexpr const char* kCooperativeMatrixExtension = "VK_KHR_cooperative_matrix";
 inline constexpr const char* kCooperativeMatrix2Extension = "VK_NV_cooperative_matrix2";
 inline constexpr const char* kBfloat16Extension = "VK_KHR_shader_bfloat16";
+inline constexpr const char* kFloat8Extension = "VK_EXT_shader_float8";
 inline constexpr auto kCooperativeMatrixFeaturesType = static_cast<VkStructureType>(1000506000);
 inline constexpr auto kCooperativeMatrixPropertiesType = static_cast<VkStructureType>(1000506001);
 inline constexpr auto kCooperativeMatrix2FeaturesType = static_cast<VkStructureType>(1000593000);
 inline constexpr auto kFlexibleDimensionsType = static_cast<VkStructureType>(1000593001);
 inline constexpr auto kCooperativeMatrix2PropertiesType = static_cast<VkStructureType>(1000593002);
 inline constexpr auto kBfloat16FeaturesType = static_cast<VkStructureType>(1000141000);
+inline constexpr auto kFloat8FeaturesType = static_cast<VkStructureType>(1000567000);
 
 struct CooperativeMatrixFeatures {
   VkStructureType sType = {};
@@ -42,6 +44,12 @@ struct Bfloat16Features {
            shaderBFloat16CooperativeMatrix = VK_FALSE;
 };
 
+struct Float8Features {
+  VkStructureType sType = {};
+  void* pNext = nullptr;
+  VkBool32 shaderFloat8 = VK_FALSE, shaderFloat8CooperativeMatrix = VK_FALSE;
+};
+
 enum ComponentType : uint32_t {
   kComponentFloat16 = 0,
   kComponentFloat32 = 1,
@@ -50,6 +58,8 @@ enum ComponentType : uint32_t {
   kComponentUint8 = 7,
   kComponentUint32 = 9,
   kComponentBfloat16 = 1000141000,
+  kComponentFloat8E4M3 = 1000491002,
+  kComponentFloat8E5M2 = 1000491003,
 };
 inline constexpr uint32_t kWorkgroupScope = 2, kSubgroupScope = 3;
 

@@ -144,6 +144,7 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
       enable(&FeatureChain::cooperative_matrix2, feature);
     enable(&FeatureChain::bfloat16, &Bfloat16Features::shaderBFloat16Type,
            &Bfloat16Features::shaderBFloat16CooperativeMatrix);
+    enable(&FeatureChain::float8, &Float8Features::shaderFloat8, &Float8Features::shaderFloat8CooperativeMatrix);
   }
   enable(&FeatureChain::memory_priority, &VkPhysicalDeviceMemoryPriorityFeaturesEXT::memoryPriority);
   if (chosen.memory_priority.memoryPriority)
@@ -382,11 +383,15 @@ void PlanSubgroups(const PhysicalSupport& support, DevicePlan& plan) {
 }
 
 std::optional<ElementType> TypeOf(uint32_t component) {
-  constexpr std::pair<uint32_t, ElementType> kTypes[] = {
-      {kComponentFloat16, ElementType::kF16}, {kComponentBfloat16, ElementType::kBF16},
-      {kComponentFloat32, ElementType::kF32}, {kComponentSint8, ElementType::kS8},
-      {kComponentUint8, ElementType::kU8},    {kComponentSint32, ElementType::kS32},
-      {kComponentUint32, ElementType::kU32}};
+  constexpr std::pair<uint32_t, ElementType> kTypes[] = {{kComponentFloat16, ElementType::kF16},
+                                                         {kComponentBfloat16, ElementType::kBF16},
+                                                         {kComponentFloat8E4M3, ElementType::kF8E4M3FN},
+                                                         {kComponentFloat8E5M2, ElementType::kF8E5M2},
+                                                         {kComponentFloat32, ElementType::kF32},
+                                                         {kComponentSint8, ElementType::kS8},
+                                                         {kComponentUint8, ElementType::kU8},
+                                                         {kComponentSint32, ElementType::kS32},
+                                                         {kComponentUint32, ElementType::kU32}};
   const auto* const known = std::ranges::find(kTypes, component, &std::pair<uint32_t, ElementType>::first);
   return known == std::end(kTypes) ? std::nullopt : std::optional(known->second);
 }
@@ -396,9 +401,12 @@ template <typename Properties>
 std::optional<std::pair<ElementType, ElementType>> TypesOf(const Properties& p, const DevicePlan& plan) {
   const auto term = TypeOf(p.a), sum = TypeOf(p.c);
   if (!term || !sum || p.a != p.b || p.c != p.result || p.saturating) return std::nullopt;
-  const bool floats = (*term == ElementType::kF16 && plan.facts.float16) ||
-                      (*term == ElementType::kBF16 && plan.features.bfloat16.shaderBFloat16CooperativeMatrix);
-  const bool bytes = StorageBytes(*term) == 1 && plan.features.vulkan12.shaderInt8;
+  const bool bytes = StorageBytes(*term) == 1 && !IsFloating(*term) && plan.features.vulkan12.shaderInt8;
+  const bool floats = *term == ElementType::kF16    ? plan.facts.float16
+                      : *term == ElementType::kBF16 ? plan.features.bfloat16.shaderBFloat16CooperativeMatrix
+                      : StorageBytes(*term) == 1 && IsFloating(*term)
+                          ? plan.features.float8.shaderFloat8CooperativeMatrix
+                          : false;
   if (StorageBytes(*sum) != 4 || !(IsFloating(*sum) ? floats : bytes)) return std::nullopt;
   return std::pair(*term, *sum);
 }

@@ -36,6 +36,7 @@ struct FeatureChain {
   CooperativeMatrixFeatures cooperative_matrix = {};
   CooperativeMatrix2Features cooperative_matrix2 = {};
   Bfloat16Features bfloat16 = {};
+  Float8Features float8 = {};
   VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority = {};
   VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory = {};
   // Types and chains the structs whose extension is present; returns the head. `older` has then what vulkan11 and
@@ -63,6 +64,7 @@ void VisitSingle(Chain& chain, Visit visit) {
   if constexpr (requires { chain.cooperative_matrix2; })
     visit(chain.cooperative_matrix2, kCooperativeMatrix2FeaturesType, kCooperativeMatrix2Extension, false);
   visit(chain.bfloat16, kBfloat16FeaturesType, kBfloat16Extension, false);
+  visit(chain.float8, kFloat8FeaturesType, kFloat8Extension, false);
   if constexpr (requires { chain.executables; })
     visit(chain.executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR,
           VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME, false);

@@ -96,7 +96,8 @@ bool IsOne(const char* variable) {
 // Units of every type, in plain GLSL, so that whatever may run on them does.
 void StandInForMatrices(DeviceFacts& facts) {
   using enum ElementType;
-  facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+  facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kF8E4M3FN, kF32}, {kF8E5M2, kF32},
+                    {kS8, kS32},  {kU8, kS32},   {kU8, kU32}};
   facts.group_matrices.clear();
   facts.matrix_lanes = 32;
   facts.matrix_rate = 16;
@@ -154,6 +155,7 @@ void Hide(Emulation emulate, PhysicalSupport& support) {
   if (emulate.f16 || emulate.narrow || emulate.subgroups) {
     features.cooperative_matrix.cooperativeMatrix = features.cooperative_matrix2.workgroupScope = VK_FALSE;
     features.bfloat16.shaderBFloat16Type = features.bfloat16.shaderBFloat16CooperativeMatrix = VK_FALSE;
+    features.float8.shaderFloat8 = features.float8.shaderFloat8CooperativeMatrix = VK_FALSE;
   }
 }
 
@@ -209,7 +211,8 @@ void PretendFamily(GpuFamily family, DeviceFacts& facts) {
   facts.matrix_rate = gpu->units == PretendedGpu::kNone ? 0 : 2;
   if (gpu->units == PretendedGpu::kNone) facts.matrices.clear();
   if (gpu->units == PretendedGpu::kNarrow) {
-    facts.matrices = {{kF16, kF32, 16, 8, 16}, {kBF16, kF32, 16, 8, 8}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
+    facts.matrices = {{kF16, kF32, 16, 8, 16},    {kBF16, kF32, 16, 8, 8}, {kF8E4M3FN, kF32, 16, 8, 32},
+                      {kF8E5M2, kF32, 16, 8, 32}, {kS8, kS32, 16, 8, 32},  {kU8, kU32, 16, 8, 32}};
     for (MatrixShape form : GroupMatrixForms()) {
       for (const MatrixShape& matrix : facts.matrices) {
         form.term = matrix.term;

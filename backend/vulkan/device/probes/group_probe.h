@@ -24,6 +24,8 @@ inline constexpr uint32_t kGroupProbeTiles = 4;
 // Of the argument block (backend/step.h): two addresses, which nothing reads, and parameters.
 inline constexpr uint32_t kGroupProbeArguments = 8;
 
+// Whether its terms have 16 bits, so that a layout may store sums as such.
+bool IsOfHalves(const MatrixShape& matrix);
 // It, sums that begin as zeros.
 MatrixProduct GroupProduct(const MatrixShape& matrix);
 // The argument block, the terms of lhs and of rhs as they lie in memory.

@@ -30,7 +30,7 @@ void store(uint batch, uint row, uint column, uint share, Sum sum) {
 
 KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
   const GroupProbeShape shape(matrix);
-  const bool floats = IsFloating(matrix.sum);
+  const bool floats = IsFloating(matrix.sum), halves = IsOfHalves(matrix);
   const std::string type(ElementTypeName(matrix.term)), tag = shape.per_word == 2 ? "u16" : "u8";
   // Of a tensor the first element of sixteen bytes, where layouts begin; a word for plain code.
   const auto sixteen = [&](int k, const std::string& of) {
@@ -59,9 +59,9 @@ KernelKey GroupProbeKey(const MatrixShape& matrix, const DeviceFacts& facts) {
   text += fmt::format(
       "#define RESULT(i) {}\n#define RESULT_ELEMENT TYPE_{}\n#define RESULT_FIRST(batch, share) {}u\n"
       "#define RESULT_ALONG {}u\n#define RESULT_TYPE {}\n#define FINISHES {}\n",
-      sixteen(1, floats ? "u16" : "u32"), floats ? "u16" : "u32", sums / 4, floats ? 8 : 4, floats ? 2 : 1,
-      floats ? 1 : 0);
-  if (floats) {
+      sixteen(1, halves ? "u16" : "u32"), halves ? "u16" : "u32", sums / 4, halves ? 8 : 4, halves ? 2 : 1,
+      halves ? 1 : 0);
+  if (halves) {
     text += fmt::format(
         "TENSOR(1, u16)\n#define PUT_RESULT(i, value) STORE(1, u16, i, encode_{0}(value))\n"
         "float finish(uint batch, uint row, uint column, uint share, float sum) {{ return round_{0}(sum); }}\n",

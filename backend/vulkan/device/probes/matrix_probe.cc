@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "backend/vulkan/device/probes/division.h"
 #include "backend/vulkan/device/probes/group_probe.h"
@@ -17,6 +18,25 @@ namespace {
 constexpr int kMatrixProbeVersion = 2;
 
 bool IsInteger(const MatrixShape& shape) { return !IsFloating(shape.sum); }
+bool IsF8(const MatrixShape& shape) { return !IsInteger(shape) && StorageBytes(shape.term) == 1; }
+
+// Of a type of terms: its least number and its least normal one; a power of two that the former is multiplied by; and
+// of the tie's product the one factor, and the power of two that it is added to, a product itself.
+struct ProbeNumbers {
+  double least, normal, other, small, root;
+};
+ProbeNumbers NumbersOf(ElementType term) {
+  switch (term) {
+    case ElementType::kF16:
+      return {0x1p-24, 0x1p-14, 0x1p10, 0x1p-12, 1};
+    case ElementType::kF8E4M3FN:
+      return {0x1p-9, 0x1p-6, 0x1p8, 0x1p-6, 0x1p6};
+    case ElementType::kF8E5M2:
+      return {0x1p-16, 0x1p-14, 0x1p15, 0x1p-6, 0x1p6};
+    default:
+      return {0x1p-133, 0x1p-126, 0x1p100, 0x1p-12, 1};
+  }
+}
 
 uint32_t Next(uint64_t& state) { return static_cast<uint32_t>(SplitMix(state += kSplitMixStep) >> 32); }
 
@@ -42,13 +62,17 @@ std::vector<uint32_t> MatrixOperands(const MatrixShape& shape) {
 }  // namespace
 
 MatrixProduct::MatrixProduct(const MatrixShape& of, uint64_t& state) : shape(of) {
-  const auto term = [&]() -> uint32_t {
+  const auto term = [&](bool any) -> uint32_t {
     if (IsInteger(shape)) return Next(state) & 0xffu;
+    if (any && IsF8(shape)) {
+      const uint32_t bits = Next(state) & 0xffu;
+      return std::isfinite(DecodeNarrowFloat(shape.term, bits)) ? bits : 0;
+    }
     const double significand = static_cast<double>(Next(state) % 4096) / 2048 - 1;
     return EncodeNarrowFloat(shape.term, std::ldexp(significand, static_cast<int>(Next(state) % 6) - 3));
   };
-  for (uint32_t i = 0; i < shape.rows * shape.k; ++i) lhs.push_back(term());
-  for (uint32_t i = 0; i < shape.columns * shape.k; ++i) rhs.push_back(term());
+  for (uint32_t i = 0; i < shape.rows * shape.k; ++i) lhs.push_back(term(i / shape.k % 2 == 1));
+  for (uint32_t i = 0; i < shape.columns * shape.k; ++i) rhs.push_back(term(i / shape.k % 2 == 1));
   for (uint32_t i = 0; i < shape.rows * shape.columns; ++i) {
     const float sum = static_cast<float>(static_cast<int32_t>(Next(state))) * 0x1p-30f;
     sums.push_back(IsInteger(shape) ? Next(state) : std::bit_cast<uint32_t>(sum));
@@ -63,19 +87,36 @@ void MatrixProduct::ChooseTerms(uint32_t step) {
   const auto put = [&](std::vector<uint32_t>& terms, uint32_t at, uint32_t k, double value) {
     terms[at * shape.k + k] = EncodeNarrowFloat(shape.term, value);
   };
+  const auto [least, normal, other, small, root] = NumbersOf(shape.term);
   for (const uint32_t column : {0u, 1u}) {
-    const float one = column == 0 ? 1 : -1;
-    put(rhs, column, step, one * 0x1p-12);
-    step > 0 ? put(rhs, column, 0, one) : void(sums[column] = std::bit_cast<uint32_t>(one));
+    const double sign = column == 0 ? 1 : -1;
+    put(rhs, column, step, sign * small);
+    step > 0 ? put(rhs, column, 0, sign * root)
+             : void(sums[column] = std::bit_cast<uint32_t>(static_cast<float>(sign * root * root)));
   }
-  if (step > 0) put(lhs, 0, 0, 1);
-  put(lhs, 0, step, 0x1.8p-12);
-  const bool half = shape.term == ElementType::kF16;
-  const double least = half ? 0x1p-24 : 0x1p-133, other = half ? 0x1p10 : 0x1p100;
+  if (step > 0) put(lhs, 0, 0, root);
+  put(lhs, 0, step, 1.5 * small);
   put(lhs, 1, 1, least);
   put(rhs, 2, 1, other);
   put(lhs, 2, 2, other);
   put(rhs, 3, 2, least);
+}
+
+void MatrixProduct::ChooseSpecials() {
+  if (!IsF8(shape)) return;
+  constexpr uint32_t kFirst = 4;
+  const uint32_t nan = EncodeNarrowFloat(shape.term, std::numeric_limits<double>::quiet_NaN());
+  const auto put = [&](std::vector<uint32_t>& terms, uint32_t at, uint32_t k, uint32_t bits) {
+    terms[at * shape.k + k] = bits;
+  };
+  for (std::vector<uint32_t>* terms : {&lhs, &rhs}) {
+    put(*terms, kFirst, 3, nan);
+    if (shape.term != ElementType::kF8E5M2) continue;
+    constexpr uint32_t kInfinity = 0x7c, kSign = 0x80;
+    put(*terms, kFirst + 1, 5, kInfinity);
+    put(*terms, kFirst + 2, 5, kInfinity | kSign);
+    put(*terms, kFirst + 3, 5, 0);
+  }
 }
 
 MatrixProduct::Exact MatrixProduct::SumAt(uint32_t row, uint32_t column, bool flushes) const {
@@ -92,8 +133,7 @@ MatrixProduct::Exact MatrixProduct::SumAt(uint32_t row, uint32_t column, bool fl
     if (IsInteger(shape)) continue;
     const auto number = [&](uint32_t bits) {
       const double value = DecodeNarrowFloat(shape.term, bits);
-      const double normal = shape.term == ElementType::kF16 ? 0x1p-14 : 0x1p-126;
-      return flushes && std::abs(value) < normal ? 0.0 : value;
+      return flushes && std::abs(value) < NumbersOf(shape.term).normal ? 0.0 : value;
     };
     const double product = number(a) * number(b);
     exact.sum += product;
@@ -107,8 +147,19 @@ std::vector<MatrixProduct> MatrixTrials(const MatrixShape& shape) {
   std::vector<MatrixProduct> trials;
   while (trials.size() < kMatrixTrials) trials.emplace_back(shape, state);
   trials[0].ChooseTerms(0);
+  trials[1].ChooseSpecials();
   return trials;
 }
+
+namespace {
+
+bool IsWithin(float got, const MatrixProduct::Exact& exact, double bound) {
+  if (std::isnan(exact.sum)) return std::isnan(got);
+  if (std::isinf(exact.sum)) return static_cast<double>(got) == exact.sum;
+  return std::abs(static_cast<double>(got) - exact.sum) <= bound * exact.magnitudes;
+}
+
+}  // namespace
 
 MatrixVerdict JudgeMatrices(std::span<const uint32_t> answers, std::span<const MatrixProduct> products) {
   MatrixVerdict verdict;
@@ -117,7 +168,9 @@ MatrixVerdict JudgeMatrices(std::span<const uint32_t> answers, std::span<const M
     const auto number = [&](uint32_t row, uint32_t column) {
       return std::bit_cast<float>(answers[row * shape.columns + column]);
     };
-    const bool nearest = number(0, 0) == 0x1.000002p0f && number(0, 1) == -0x1.000002p0f;
+    const double root = NumbersOf(shape.term).root;
+    const auto up = static_cast<float>(0x1.000002p0 * root * root);
+    const bool nearest = number(0, 0) == up && number(0, 1) == -up;
     verdict.rounding = nearest ? MatrixRounding::kNearest : MatrixRounding::kCut;
     verdict.flushes = number(1, 2) == 0 || number(2, 3) == 0;
   }
@@ -129,8 +182,7 @@ MatrixVerdict JudgeMatrices(std::span<const uint32_t> answers, std::span<const M
       for (uint32_t column = 0; column < shape.columns; ++column) {
         const MatrixProduct::Exact exact = product.SumAt(row, column, verdict.flushes);
         const uint32_t got = answers[next++];
-        const double error = std::abs(static_cast<double>(std::bit_cast<float>(got)) - exact.sum);
-        verdict.wrong |= IsInteger(shape) ? got != exact.integer : !(error <= bound * exact.magnitudes);
+        verdict.wrong |= IsInteger(shape) ? got != exact.integer : !IsWithin(std::bit_cast<float>(got), exact, bound);
       }
     }
   }
@@ -148,7 +200,7 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixSha
                     shape.invocations == 0 ? "" : fmt::format(" by {} invocations", shape.invocations));
     if (verdict.wrong) {
       notes.push_back(name + " give wrong sums, or none: they are not used");
-    } else if (verdict.flushes && shape.term == ElementType::kF16) {
+    } else if (verdict.flushes && shape.term != ElementType::kBF16) {
       notes.push_back(name + " flush denormals to zero: they are not used");
     } else {
       if (verdict.flushes) notes.push_back(name + " flush denormals to zero");

@@ -21,12 +21,15 @@ struct MatrixVerdict {
 };
 
 // A product that a probe asks for, of the shape's types and sizes: the bits of lhs by row and k, of rhs by column and
-// k, and of the sums that it is added to, by row. Random numbers of a few binades, of either sign, or any bytes.
+// k, and of the sums that it is added to, by row. Random numbers of a few binades, of either sign, or any bytes; of f8
+// every other row and column is any numbers of the type.
 struct MatrixProduct {
   MatrixProduct(const MatrixShape& shape, uint64_t& state);
   // Of floats. Sums of row 0 meet a tie and a half, which rounding and cutting tell apart, up and down; what they were
   // before is in `sums`, or (`step` > 0) a product of another step. Rows 1 and 2: the least denormal on either side.
   void ChooseTerms(uint32_t step);
+  // Of f8. Some rows and columns behind those have one term that is NaN or infinite, or zero where it meets these.
+  void ChooseSpecials();
   struct Exact {
     double sum = 0, magnitudes = 0;
     uint32_t integer = 0;
@@ -41,13 +44,13 @@ struct MatrixProduct {
 // Pure. What the answers, one of each product, say of units; of floats the first product has chosen terms.
 MatrixVerdict JudgeMatrices(std::span<const uint32_t> answers, std::span<const MatrixProduct> products);
 
-// Products of the probe: one of chosen numbers, the others of random ones.
+// Products of the probe: one of chosen numbers, the others of random ones, of f8 one of these with what is no number.
 inline constexpr uint32_t kMatrixTrials = 8;
 std::vector<MatrixProduct> MatrixTrials(const MatrixShape& shape);
 // Pure: the probe's GLSL for one shape of the facts.
 std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts);
 // Pure: the products of a device of such units, of one list of its facts. One that is wrong is not used, nor one of f16
-// that flushes denormals: f16 has many, and what they would have added is no rounding error.
+// or f8 that flushes denormals: these have many, and what they would have added is no rounding error.
 void NoteMatrices(std::span<const MatrixVerdict> verdicts, std::vector<MatrixShape>& matrices,
                   std::vector<std::string>& notes);
 

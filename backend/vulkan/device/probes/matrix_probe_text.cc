@@ -94,8 +94,17 @@ std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts) 
   text +=
       shape.term == ElementType::kF16    ? "#define PROBE_TERM(word, i) unpackHalf2x16(word)[i]\n"
       : shape.term == ElementType::kBF16 ? "#define PROBE_TERM(word, i) uintBitsToFloat((word) >> 16u * (i) << 16)\n"
-      : shape.term == ElementType::kS8   ? "#define PROBE_TERM(word, i) bitfieldExtract(int(word), int(8u * (i)), 8)\n"
-                                         : "#define PROBE_TERM(word, i) bitfieldExtract(word, int(8u * (i)), 8)\n";
+      // Of f16's exponent, or, 2^-8 of it, of one bit less; all ones are NaN there.
+      : shape.term == ElementType::kF8E5M2
+          ? "#define PROBE_TERM(word, i) unpackHalf2x16(bitfieldExtract(word, int(8u * (i)), 8) << 8).x\n"
+      : shape.term == ElementType::kF8E4M3FN
+          ? "float probe_term(uint bits) {\n"
+            "  float value = 256.0 * unpackHalf2x16((bits & 0x80u) << 8 | (bits & 0x7fu) << 7).x;\n"
+            "  return (bits & 0x7fu) == 0x7fu ? uintBitsToFloat(0x7fc00000u) : value;\n"
+            "}\n"
+            "#define PROBE_TERM(word, i) probe_term(bitfieldExtract(word, int(8u * (i)), 8))\n"
+      : shape.term == ElementType::kS8 ? "#define PROBE_TERM(word, i) bitfieldExtract(int(word), int(8u * (i)), 8)\n"
+                                       : "#define PROBE_TERM(word, i) bitfieldExtract(word, int(8u * (i)), 8)\n";
   text += facts.matrices_stand_in ? "#define LANE gl_LocalInvocationIndex\n" : "#define LANE gl_SubgroupInvocationID\n";
   return text + kProbeText;
 }

@@ -417,22 +417,26 @@ class ProductWriter : ProductParts {
   }
 };
 
-// The type whose units take an operand as it is: f16 holds each value of f8 and narrower floats, but for the powers of
+// The type whose units take an operand's values: f16 holds each value of f8 and narrower floats, but for the powers of
 // two of f8e8m0fnu.
-ElementType UnitTerm(const Instruction& operand) {
-  const ElementType type = operand.shape().element_type();
+ElementType UnitTerm(ElementType type) {
   return IsFloating(type) && StorageBytes(type) == 1 && type != ElementType::kF8E8M0FNU ? ElementType::kF16 : type;
 }
 
-// The product of the device's matrix units that a product's terms and sums are.
+// The product of the device's matrix units that a product's terms and sums are: of units of their type, else of f16's.
 std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
-  const ElementType term = UnitTerm(reader.operand(true));
   const DotWork& work = reader.work;
-  const int64_t least = 16 / StorageBytes(term);
-  if (UnitTerm(reader.operand(false)) != term || reader.wide || work.k % least != 0 ||
-      (!reader.AlongK(true) && work.rows % 4 != 0) || (!reader.AlongK(false) && work.columns % 4 != 0))
+  const ElementType lhs = reader.operand(true).shape().element_type(),
+                    rhs = reader.operand(false).shape().element_type();
+  if (reader.wide || (!reader.AlongK(true) && work.rows % 4 != 0) || (!reader.AlongK(false) && work.columns % 4 != 0))
     return std::nullopt;
-  return MatrixOf(context.facts, term, reader.sum_type);
+  const auto of = [&](ElementType term) {
+    return work.k % (16 / StorageBytes(term)) == 0 ? MatrixOf(context.facts, term, reader.sum_type) : std::nullopt;
+  };
+  if (lhs == rhs) {
+    if (const auto matrix = of(lhs)) return matrix;
+  }
+  return UnitTerm(lhs) == UnitTerm(rhs) ? of(UnitTerm(lhs)) : std::nullopt;
 }
 
 // Whether the operand is matrices of sixteen bytes and more a row, each beginning with such.
