@@ -551,7 +551,7 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
   ROOT r = s32[32,40] fusion(a, b), kind=kOutput, calls=f })",
                    facts),
             kUnits);
-  for (const char* types : {"bf16 bf16", "s8 s32"}) {
+  for (const char* types : {"bf16 bf16", "s8 s32", "f8e5m2 f32"}) {
     const std::string from(types, std::strcspn(types, " ")), to(types + from.size() + 1);
     EXPECT_EQ(kernel(fmt::format("ENTRY e {{ x = {0}[2,7,9,16] parameter(0)  w = {0}[3,3,16,20] parameter(1)\n"
                                  "  ROOT r = {1}[2,7,9,20] convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, "
@@ -614,20 +614,34 @@ ENTRY e {{ a = {0}[48,32] parameter(0)  b = {0}[48,40] parameter(1)  c = bf16[40
   ROOT r = bf16[32,40] fusion(a, b, c), kind=kOutput, calls=f }})",
                                  type)),
                 type);
-      // An operand that becomes f8 on its way, and a convolution.
+      // An operand that becomes f8 on its way: its values are packed as f16.
       EXPECT_EQ(term(fmt::format(R"(
 f {{ p = f32[32,48] parameter(0)  q = {0}[40,48] parameter(1)  c = {0}[32,48] convert(p)
   ROOT d = f32[32,40] dot(c, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}} }}
 ENTRY e {{ a = f32[32,48] parameter(0)  b = {0}[40,48] parameter(1)
   ROOT r = f32[32,40] fusion(a, b), kind=kOutput, calls=f }})",
                                  type)),
+                "f16");
+      // Convolutions: sixteen terms are of one tap, or else packed as f16; padding, groups, holes, either order of w.
+      const auto convolution = [&](const char* x, const char* w, const char* result, const char* attributes) {
+        return fmt::format(
+            "ENTRY e {{ x = {0}[{1}] parameter(0)  w = {0}[{2}] parameter(1)\n"
+            "  ROOT r = f32[{3}] convolution(x, w), {4} }}",
+            type, x, w, result, attributes);
+      };
+      EXPECT_EQ(term(convolution("2,7,9,16", "3,3,16,20", "2,7,9,20",
+                                 "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")),
                 type);
-      EXPECT_EQ(term(fmt::format("ENTRY e {{ x = {0}[2,7,9,16] parameter(0)  w = {0}[3,3,16,20] parameter(1)
-                                 "
-                                 "  ROOT r = f32[2,7,9,20] convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, "
-                                 "dim_labels=b01f_01io->b01f }}",
-                                 type)),
+      EXPECT_EQ(term(convolution("2,7,9,32", "40,3,3,16", "2,4,5,40",
+                                 "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f, "
+                                 "feature_group_count=2")),
                 type);
+      EXPECT_EQ(term(convolution("2,7,9,16", "4,4,16,20", "2,14,18,20",
+                                 "window={size=4x4 pad=2_2x2_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f")),
+                type);
+      EXPECT_EQ(term(convolution("2,7,9,8", "4,4,8,20", "2,6,8,20",
+                                 "window={size=4x4 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")),
+                "f16");
     }
     EXPECT_EQ(term(Dot("f8e4m3fn[32,48]", "f8e5m2[48,24]", "f32[32,24]", kPlain)), "f16");
     EXPECT_EQ(term(Dot("f8e4m3fnuz[32,48]", "f8e4m3fnuz[48,24]", "f32[32,24]", kPlain)), "f16");

@@ -294,6 +294,12 @@ class ProductWriter : ProductParts {
     return steps;
   }
 
+  // Of a shape of matrix units: whether both operands lie in memory as words of the units' terms.
+  bool TakesWords() const {
+    KernelBuilder kernel(context_.facts);  // which is thrown away
+    return WriteMatrixLoad(kernel, true) && WriteMatrixLoad(kernel, false);
+  }
+
  private:
   Step WriteTiled() const {
     const int64_t share = CeilDivide(reader_.work.k, shape_.splits);
@@ -317,9 +323,8 @@ class ProductWriter : ProductParts {
     return step;
   }
 
-  // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
-  // values are of the unit's type already, or of a narrower one, so that packing changes none.
-  std::vector<std::string> MatrixWords(Hook& f, bool lhs, const ProductPlace& first, int64_t count) const {
+  // Words of neighbours from there on, along k or across it, as they lie in memory. None: they are no such words.
+  std::vector<std::string> WordsInMemory(Hook& f, bool lhs, const ProductPlace& first) const {
     const ElementType term = shape_.matrix->term, type = reader_.operand(lhs).shape().element_type();
     const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
     std::vector<std::string> words;
@@ -332,7 +337,14 @@ class ProductWriter : ProductParts {
       }
       return pairs;
     }
-    if (!words.empty()) return words;
+    return words;
+  }
+
+  // The same of `count` of them, packed here. An operand's values are of the unit's type already, or of a narrower one,
+  // so that packing changes none.
+  std::vector<std::string> PackedWords(Hook& f, bool lhs, const ProductPlace& first, int64_t count) const {
+    const ElementType term = shape_.matrix->term;
+    std::vector<std::string> words;
     const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
     std::vector<std::string> values;
     for (int64_t j = 0; j < count; ++j) {
@@ -353,8 +365,8 @@ class ProductWriter : ProductParts {
   }
 
   // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k or, for strips that lie so too, across it, or else
-  // four neighbours of four k each.
-  void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
+  // four neighbours of four k each. Returns whether nothing had to be packed.
+  bool WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs), turns = !along_k && (lhs || !shape_.rhs_rows);
     const int64_t per_load = turns ? 4 : 16 / StorageBytes(shape_.matrix->term), steps = turns     ? 4
@@ -364,17 +376,22 @@ class ProductWriter : ProductParts {
                    work.columns / (!lhs && !along_k ? per_load : 1));
     f.writer.Vectorize(along_k ? kK : lhs ? kRow : kColumn, static_cast<int>(per_load));
     std::vector<std::string> part;
+    bool in_memory = true;
     for (int64_t k = 0; k < (turns ? 4 : 1); ++k) {
       ProductPlace at = PlaceOf(f);
       at.k = f.Nth(kK, steps, k);
       if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, per_load, 0);
-      for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
+      std::vector<std::string> words = WordsInMemory(f, lhs, at);
+      in_memory &= !words.empty();
+      if (words.empty()) words = PackedWords(f, lhs, at, per_load);
+      part.insert(part.end(), words.begin(), words.end());
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
     kernel.Append("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size());
     f.Define(fmt::format("void {}, out uint part[{}])",
                          lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
                          part.size()));
+    return in_memory;
   }
 
   Step WriteMatrices() const {
@@ -423,8 +440,9 @@ ElementType UnitTerm(ElementType type) {
   return IsFloating(type) && StorageBytes(type) == 1 && type != ElementType::kF8E8M0FNU ? ElementType::kF16 : type;
 }
 
-// The product of the device's matrix units that a product's terms and sums are: of units of their type, else of f16's.
-std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
+// The product of the device's matrix units that a product's terms and sums are: of units of their type, or of those
+// that take their values.
+std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader, bool of_their_type) {
   const DotWork& work = reader.work;
   const ElementType lhs = reader.operand(true).shape().element_type(),
                     rhs = reader.operand(false).shape().element_type();
@@ -433,9 +451,7 @@ std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductR
   const auto of = [&](ElementType term) {
     return work.k % (16 / StorageBytes(term)) == 0 ? MatrixOf(context.facts, term, reader.sum_type) : std::nullopt;
   };
-  if (lhs == rhs) {
-    if (const auto matrix = of(lhs)) return matrix;
-  }
+  if (of_their_type) return lhs == rhs ? of(lhs) : std::nullopt;
   return UnitTerm(lhs) == UnitTerm(rhs) ? of(UnitTerm(lhs)) : std::nullopt;
 }
 
@@ -596,9 +612,18 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   work.in_pairs = ComputesInPairs(context, reader.body());
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
                (reader.AlongK(true) || work.rows % 4 == 0) && (reader.AlongK(false) || work.columns % 4 == 0);
-  work.matrix = MatrixFor(context, reader);
   work.group_matrices = GroupMatricesFor(context, reader, buffers);
   work.rhs_along_k = reader.AlongK(false);
+  const std::optional<MatrixShape> wider = MatrixFor(context, reader, /*of_their_type=*/false);
+  work.matrix = MatrixFor(context, reader, /*of_their_type=*/true);
+  if (work.matrix && wider && wider->term != work.matrix->term) {
+    // Words of f8 are for its own units; to pack values takes more than these save.
+    const DotShape shape = TuneDot(context.facts, work);
+    const bool of_groups = shape.matrix && shape.matrix->invocations != 0;
+    if (of_groups || (shape.matrix && ProductWriter(context, reader, buffers, shape).TakesWords()))
+      return LowerProductAs(context, reader, buffers, shape);
+  }
+  if (wider) work.matrix = wider;
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 
