@@ -720,6 +720,18 @@ static void TestSubstepsOfImages(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &texels);
 }
 
+// A program compiled against a header without f8 gets a chain within its struct.
+static void TestRequirementsOfAnOlderHeader(const Host* host) {
+  VxlaRequirements asked, filled;
+  memset(&asked, 0x5a, sizeof(asked));
+  filled = asked;
+  asked.struct_size = (uint32_t)offsetof(VxlaRequirements, float8);
+  EXPECT_OK(vxlaQueryRequirements(host->get, host->instance, host->physical, VK_API_VERSION_1_2, &asked, &message));
+  EXPECT(memcmp(&asked.float8, &filled.float8, sizeof(asked.float8)) == 0);
+  for (const VkBaseInStructure* in = (const VkBaseInStructure*)&asked.features; in != NULL; in = in->pNext)
+    EXPECT((const char*)in < (const char*)&asked.float8);
+}
+
 // An older instance is asked for nothing that it does not have: the layer would say so.
 static void TestOldInstance(uint32_t api_version, const char* says) {
   static Host host;
@@ -787,6 +799,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
 int main(void) {
   static Host host;
   if (!HostOpen(&host, VK_API_VERSION_1_2)) return 1;
+  TestRequirementsOfAnOlderHeader(&host);
   TestOn(&host, VK_API_VERSION_1_2, "addresses");
   TestOn(&host, VK_API_VERSION_1_2, "descriptors");
   TestDestroyedTwice(&host);

@@ -12,6 +12,7 @@
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/plan/pretend.h"
 #include "backend/vulkan/drivers/known_faults.h"
+#include "tests/vulkan/fake_gpu.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -22,66 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StrEq;
-
-constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-constexpr uint64_t kGiB = uint64_t{1} << 30;
-
-struct Heap {
-  uint64_t bytes;
-  VkMemoryHeapFlags flags;
-};
-struct Type {
-  VkMemoryPropertyFlags flags;
-  uint32_t heap;
-};
-
-void SetMemory(PhysicalSupport& support, const std::vector<Heap>& heaps, const std::vector<Type>& types) {
-  support.memory = {};
-  support.memory.memoryHeapCount = static_cast<uint32_t>(heaps.size());
-  support.memory.memoryTypeCount = static_cast<uint32_t>(types.size());
-  for (size_t i = 0; i < heaps.size(); ++i) support.memory.memoryHeaps[i] = {heaps[i].bytes, heaps[i].flags};
-  for (size_t i = 0; i < types.size(); ++i) support.memory.memoryTypes[i] = {types[i].flags, types[i].heap};
-}
-
-// A discrete GPU with a small window of host-visible device memory.
-PhysicalSupport FakeGpu() {
-  PhysicalSupport support;
-  std::strcpy(support.properties.deviceName, "Fake GPU 9000");
-  support.properties.apiVersion = VK_API_VERSION_1_3;
-  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-  VkPhysicalDeviceLimits& limits = support.properties.limits;
-  limits.maxComputeWorkGroupInvocations = 1024;
-  limits.maxPerStageDescriptorStorageBuffers = 32;
-  limits.maxDescriptorSetStorageBuffers = 24;
-  limits.maxPerStageResources = 100;
-  limits.maxStorageBufferRange = 1u << 27;
-  limits.minStorageBufferOffsetAlignment = 64;
-  limits.timestampPeriod = 2.0f;
-  support.sizes.maxMemoryAllocationSize = 4 * kGiB;
-  support.subgroups.subgroupSize = 32;
-  support.subgroups.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
-  support.subgroups.supportedOperations =
-      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
-  support.min_subgroup_size = support.max_subgroup_size = 32;
-  support.features.subgroup_size_control.subgroupSizeControl = VK_TRUE;
-  support.features.subgroup_size_control.computeFullSubgroups = VK_TRUE;
-  support.features.base.features.shaderInt64 = VK_TRUE;
-  support.features.base.features.robustBufferAccess = VK_TRUE;
-  support.features.vulkan12.timelineSemaphore = VK_TRUE;
-  support.features.vulkan12.bufferDeviceAddress = VK_TRUE;
-  support.features.synchronization2.synchronization2 = VK_TRUE;
-  support.features.maintenance4.maintenance4 = VK_TRUE;
-  support.queue_families.resize(1);
-  support.queue_families[0].queueFlags = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
-  support.queue_families[0].queueCount = 1;
-  support.queue_families[0].timestampValidBits = 48;
-  SetMemory(support,
-            {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {16 * kGiB, 0}, {kGiB / 4, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
-            {{kLocal, 0}, {kHost, 1}, {kHost | kCached, 1}, {kLocal | kHost, 2}});
-  return support;
-}
 
 const MemoryChoice& Memory(const DevicePlan& plan, MemoryKind kind) { return plan.memory[static_cast<int>(kind)]; }
 
@@ -99,147 +40,6 @@ TEST(DevicePlanTest, EnablesWhatIsThereAndNothingElse) {
   EXPECT_EQ(plan->facts.timestamp_period_ns, 2.0f);
   EXPECT_EQ(plan->facts.max_allocation_bytes, 4 * kGiB);
   EXPECT_THAT(plan->extensions, IsEmpty());
-}
-
-// What AMD's RDNA3 lists, and shapes that kernels cannot use.
-TEST(DevicePlanTest, MatrixUnitsAreThoseOfOneTypeInWholeSubgroups) {
-  PhysicalSupport support = FakeGpu();
-  const auto offer = [&](uint32_t n, uint32_t term, uint32_t other, uint32_t sum, bool saturating, uint32_t scope) {
-    CooperativeMatrixProperties p;
-    p.m = p.k = 16;
-    p.n = n;
-    p.a = term, p.b = other, p.c = p.result = sum;
-    p.saturating = saturating;
-    p.scope = scope;
-    support.matrices.push_back(p);
-  };
-  offer(8, kComponentFloat16, kComponentFloat16, kComponentFloat32, false, kSubgroupScope);
-  offer(16, kComponentFloat16, kComponentFloat16, kComponentFloat32, false, kSubgroupScope);
-  offer(16, kComponentFloat16, kComponentFloat16, kComponentFloat16, false, kSubgroupScope);
-  offer(16, kComponentBfloat16, kComponentBfloat16, kComponentFloat32, false, kSubgroupScope);
-  offer(16, kComponentSint8, kComponentSint8, kComponentSint32, true, kSubgroupScope);
-  offer(16, kComponentSint8, kComponentSint8, kComponentSint32, false, kSubgroupScope + 1);
-  offer(16, kComponentSint8, kComponentUint8, kComponentSint32, false, kSubgroupScope);
-  offer(16, kComponentUint8, kComponentUint8, kComponentUint32, false, kSubgroupScope);
-  support.extensions = {kCooperativeMatrixExtension, kBfloat16Extension};
-  support.features.cooperative_matrix.cooperativeMatrix = VK_TRUE;
-  support.features.vulkan12.shaderFloat16 = support.features.vulkan12.shaderInt8 = VK_TRUE;
-  const auto matrices = [&](PlanWants wants = {}) { return PlanDevice(support, wants)->facts.matrices; };
-  EXPECT_THAT(matrices(), IsEmpty()) << "no Vulkan memory model";
-  support.features.vulkan12.vulkanMemoryModel = VK_TRUE;
-  const MatrixShape halves{ElementType::kF16, ElementType::kF32}, bytes{ElementType::kU8, ElementType::kU32};
-  MatrixShape narrow = halves;
-  narrow.columns = 8;
-  EXPECT_EQ(matrices(), (std::vector{halves, bytes, narrow})) << "bfloat16 needs a feature of its own";
-  support.features.bfloat16.shaderBFloat16Type = support.features.bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
-  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kBF16, ElementType::kF32}));
-  for (const uint32_t term : {kComponentFloat8E4M3, kComponentFloat8E5M2}) {
-    offer(16, term, term, kComponentFloat32, false, kSubgroupScope);
-    offer(16, term, term, kComponentFloat16, false, kSubgroupScope);
-    offer(16, term, term ^ kComponentFloat8E4M3 ^ kComponentFloat8E5M2, kComponentFloat32, false, kSubgroupScope);
-  }
-  const size_t without_f8 = matrices().size();
-  support.extensions.insert(kFloat8Extension);
-  EXPECT_EQ(matrices().size(), without_f8) << "f8 needs a feature of its own";
-  support.features.float8.shaderFloat8 = support.features.float8.shaderFloat8CooperativeMatrix = VK_TRUE;
-  EXPECT_EQ(matrices().size(), without_f8 + 2);
-  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kF8E4M3FN, ElementType::kF32}));
-  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kF8E5M2, ElementType::kF32}));
-  const auto plan = PlanDevice(support, {});
-  EXPECT_THAT(plan->extensions, Contains(StrEq(kFloat8Extension)));
-  EXPECT_TRUE(plan->features.float8.shaderFloat8 && plan->features.float8.shaderFloat8CooperativeMatrix);
-  EXPECT_EQ(plan->facts.matrix_lanes, 32u);
-  EXPECT_THAT(plan->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
-  EXPECT_TRUE(plan->features.cooperative_matrix.cooperativeMatrix);
-  PlanWants wants;
-  wants.emulate.f16 = true;
-  EXPECT_THAT(matrices(wants), IsEmpty());
-}
-
-// A host hands Vulkan what RequirementsOf asks for, and vxla what it enabled: units are used where they are among that.
-// As NVIDIA's driver lists them for GeForce.
-TEST(DevicePlanTest, ProductsOfWorkgroupsAreThoseThatDimensionsAllow) {
-  PhysicalSupport support = FakeGpu();
-  CooperativeMatrixProperties subgroup;
-  subgroup.m = subgroup.n = subgroup.k = 16;
-  subgroup.c = subgroup.result = kComponentFloat32;
-  subgroup.scope = kSubgroupScope;
-  support.matrices = {subgroup};
-  const auto offer = [&](uint32_t n, uint32_t k, uint32_t term, uint32_t sum, uint32_t invocations) {
-    support.flexible_matrices.push_back({.m = 32, .n = n, .k = k, .a = term, .b = term, .c = sum, .result = sum});
-    support.flexible_matrices.back().scope = invocations == 0 ? kSubgroupScope : kWorkgroupScope;
-    support.flexible_matrices.back().invocations = invocations;
-  };
-  offer(16, 16, kComponentFloat16, kComponentFloat32, 128);
-  offer(32, 16, kComponentFloat16, kComponentFloat32, 256);
-  offer(32, 16, kComponentFloat16, kComponentFloat16, 256);
-  offer(32, 32, kComponentSint8, kComponentSint32, 256);
-  offer(32, 128, kComponentUint8, kComponentUint32, 256);
-  offer(16, 16, kComponentUint8, kComponentUint32, 0);
-  CooperativeMatrix2Properties& limits = support.matrices2;
-  limits = {.most_invocations = 256, .most_extent = 512, .reserved_shared_bytes = 16384};
-  support.properties.limits.maxComputeSharedMemorySize = 49152;
-  support.properties.limits.maxComputeWorkGroupSize[0] = 1024;
-  support.extensions = {kCooperativeMatrixExtension, kCooperativeMatrix2Extension};
-  FeatureChain& chain = support.features;
-  chain.vulkan12.vulkanMemoryModel = chain.vulkan12.shaderFloat16 = chain.vulkan12.shaderInt8 = VK_TRUE;
-  chain.vulkan11.storageBuffer16BitAccess = chain.vulkan12.storageBuffer8BitAccess = VK_TRUE;
-  chain.base.features.shaderInt16 = chain.cooperative_matrix.cooperativeMatrix = VK_TRUE;
-  CooperativeMatrix2Features& features = chain.cooperative_matrix2;
-  features.workgroupScope = features.flexibleDimensions = features.conversions = VK_TRUE;
-  features.perElementOperations = VK_TRUE;
-  const auto forms = [&](PlanWants wants = {}) {
-    std::vector<std::string> names;
-    const auto plan = PlanDevice(support, wants);
-    for (const MatrixShape& m : plan->facts.group_matrices)
-      names.push_back(fmt::format("{} {}x{}x{} {}", ElementTypeName(m.term), m.rows, m.columns, m.k, m.invocations));
-    return names;
-  };
-  EXPECT_THAT(forms(), IsEmpty()) << "no tensor addressing";
-  features.tensorAddressing = VK_TRUE;
-  EXPECT_THAT(forms(), ElementsAre("f16 128x256x64 256", "s8 128x256x64 256", "f16 128x128x64 256", "s8 128x128x64 256",
-                                   "f16 64x64x64 128"));
-  EXPECT_TRUE(PlanDevice(support, {})->features.cooperative_matrix2.tensorAddressing);
-  EXPECT_THAT(RequirementsOf(support)->extensions, Not(Contains(StrEq(kCooperativeMatrix2Extension))));
-  limits.most_extent = 128;
-  EXPECT_THAT(forms(), ElementsAre("f16 128x128x64 256", "s8 128x128x64 256", "f16 64x64x64 128"));
-  limits.most_invocations = 128;
-  EXPECT_THAT(forms(), ElementsAre("f16 64x64x64 128"));
-  PlanWants wants;
-  wants.emulate.subgroups = true;
-  EXPECT_THAT(forms(wants), IsEmpty());
-  limits.reserved_shared_bytes = 1 << 20;
-  EXPECT_THAT(forms(), IsEmpty()) << "more shared memory than there is";
-}
-
-TEST(DevicePlanTest, AHostsDeviceUsesMatrixUnitsThatItEnabled) {
-  PhysicalSupport support = FakeGpu();
-  CooperativeMatrixProperties p;
-  p.m = p.n = p.k = 16;
-  p.a = p.b = kComponentFloat16, p.c = p.result = kComponentFloat32;
-  p.scope = kSubgroupScope;
-  support.matrices = {p};
-  p.a = p.b = kComponentFloat8E4M3;
-  support.matrices.push_back(p);
-  support.extensions = {kCooperativeMatrixExtension, kFloat8Extension};
-  support.features.float8.shaderFloat8 = support.features.float8.shaderFloat8CooperativeMatrix = VK_TRUE;
-  support.features.cooperative_matrix.cooperativeMatrix = VK_TRUE;
-  support.features.vulkan12.shaderFloat16 = support.features.vulkan12.vulkanMemoryModel = VK_TRUE;
-  auto asked = RequirementsOf(support);
-  ASSERT_TRUE(asked.ok()) << asked.status().message();
-  EXPECT_THAT(asked->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
-  EXPECT_THAT(asked->extensions, Contains(StrEq(kFloat8Extension)));
-  EXPECT_EQ(asked->needed_extensions, 0u);
-  PhysicalSupport adopted = support;
-  const MatrixShape halves{ElementType::kF16, ElementType::kF32}, bytes{ElementType::kF8E4M3FN, ElementType::kF32};
-  adopted.features = FeatureChain::Of(*asked->features.Link(VK_API_VERSION_1_3, support.extensions));
-  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, (std::vector{halves, bytes}));
-  asked->features.float8.shaderFloat8CooperativeMatrix = VK_FALSE;
-  adopted.features = FeatureChain::Of(asked->features.base);
-  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, std::vector{halves});
-  asked->features.cooperative_matrix.cooperativeMatrix = VK_FALSE;
-  adopted.features = FeatureChain::Of(asked->features.base);
-  EXPECT_THAT(PlanDevice(adopted, {})->facts.matrices, IsEmpty());
 }
 
 TEST(DevicePlanTest, UnitsAreWhatTheDriverSays) {
@@ -456,8 +256,8 @@ TEST(DevicePlanTest, ChainsOnlyStructsThatTheDeviceKnows) {
 // The memory types of a kind of machine, and which of them each kind of memory lies in.
 struct MemoryCase {
   const char* machine;
-  std::vector<Heap> heaps;
-  std::vector<Type> types;
+  std::vector<FakeHeap> heaps;
+  std::vector<FakeMemoryType> types;
   uint32_t device, upload, readback, arguments;  // types
   bool device_visible, large_reads_directly;
 };
