@@ -52,6 +52,15 @@ TEST(DiagnoseTest, AGoodDeviceHasNoQuirks) {
   EXPECT_THAT(quirks->notes, IsEmpty());
 }
 
+TEST(DiagnoseTest, WhatIsKnownOfTheDriverIsKeptAndNoted) {
+  DeviceFacts facts = AllFeatures();
+  facts.quirks.loads_where_off = true;
+  const auto quirks = Diagnose(GoodAnswer(), facts);
+  ASSERT_TRUE(quirks.ok()) << quirks.status().message();
+  EXPECT_TRUE(quirks->loads_where_off);
+  EXPECT_THAT(quirks->notes, ElementsAre(HasSubstr("read once more after their last turn")));
+}
+
 TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
   const auto with = [](ProbeWord word, uint32_t value) {
     ProbeAnswer answer = GoodAnswer();
