@@ -29,6 +29,7 @@
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, SUBGROUPS_X,
 // SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, RHS_ROWS, K_TAIL, AHEAD, TERMS_AHEAD, RASTER, SPLIT, COLUMNS,
+// EACH_ROW(f), which is f(0u) f(1u) ... of TM / M rows of matrices,
 // STAND_IN with TERM_OF(word, i),
 // or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and
 // load_rhs(batch, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts
@@ -53,8 +54,10 @@
 #define RHS_LOADS (TILE_COLUMNS * ROW * 4u / (RHS_WORDS * X))
 // Values that are loaded along k at a time.
 #define ALONG (16u / FOUR_WORDS)
-// A subgroup's sums on their way out, M rows, in fours.
-#define SUMS_STRIDE (TN / 4u + 1u)
+// A subgroup's sums on their way out, M rows, in fours, and how many of these a lane stores between two tests.
+#define OUT_FOURS (TN / 4u)
+#define SUMS_STRIDE (OUT_FOURS + 1u)
+#define OUT_TOGETHER clamp(M * OUT_FOURS / LANES, 1u, 4u)
 #define SHARED_FOURS (2u * STRIPS)
 
 #if RHS_ROWS
@@ -182,6 +185,23 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
   }
 #endif
 
+// Stores the i-th row of matrices. A macro: loops around other loops are what drivers do not unroll, and matrices that
+// are chosen by a variable lie in memory.
+#define STORE_ROW(i)                                                                                               \
+  BARRIER();                                                                                                       \
+  EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) store_matrix(out_at, SUMS_STRIDE, N * j, sums[i * (TN / N) + j]); \
+  BARRIER();                                                                                                       \
+  [[dont_unroll]] for (uint first = LANE; first < M * OUT_FOURS; first += OUT_TOGETHER * LANES) {                  \
+    [[unroll]] for (uint p = 0u; p < OUT_TOGETHER; ++p) {                                                          \
+      uint out_row = (first + p * LANES) / OUT_FOURS, q = (first + p * LANES) % OUT_FOURS;                         \
+      uint row = first_row + sub_row + M * i + out_row, unit = (first_column + sub_column) / 4u + q;               \
+      uvec4 bits = strips[out_at + out_row * SUMS_STRIDE + q];                                                     \
+      Sum four[4];                                                                                                 \
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) four[j] = SUM_OF(bits[j]);                                         \
+      if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four);                              \
+    }                                                                                                              \
+  }
+
 void main() {
   load_arguments();
   uint group = WORKGROUP;
@@ -239,17 +259,5 @@ void main() {
   }
 #endif
   uint out_at = SUBGROUP * (M * SUMS_STRIDE);
-  EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {
-    BARRIER();
-    EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) store_matrix(out_at, SUMS_STRIDE, N * j, sums[i * (TN / N) + j]);
-    BARRIER();
-    for (uint q = LANE; q < M * TN / 4u; q += LANES) {
-      uvec4 bits = strips[out_at + q / (TN / 4u) * SUMS_STRIDE + q % (TN / 4u)];
-      uint row = first_row + sub_row + M * i + q / (TN / 4u);
-      uint unit = (first_column + sub_column) / 4u + q % (TN / 4u);
-      Sum four[4];
-      [[unroll]] for (uint j = 0u; j < 4u; ++j) four[j] = SUM_OF(bits[j]);
-      if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four);
-    }
-  }
+  EACH_ROW(STORE_ROW)
 }

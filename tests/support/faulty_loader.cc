@@ -23,7 +23,7 @@ struct State {
   std::mutex mutex;
   int64_t calls = 0, failing = -1;
   int variant = 0;
-  bool lost = false, for_good = false;
+  bool lost = false, for_good = false, runs_nothing = false;
   // Devices in the order in which they were created, their queues, and the device that a test loses alone, after so
   // many more of its submissions.
   std::vector<uint64_t> devices;
@@ -142,6 +142,11 @@ VkResult Judge(const std::string& name, uint64_t handle) {
   return result;
 }
 
+bool RunsNothing() {
+  std::lock_guard lock(Now().mutex);
+  return Now().runs_nothing;
+}
+
 template <typename Handle>
 uint64_t Bits(Handle handle) {
   return reinterpret_cast<uint64_t>(handle);
@@ -183,6 +188,7 @@ struct Wrapped<kSlot, VkResult(VKAPI_PTR*)(Arguments...)> {
 template <size_t kSlot, typename... Arguments>
 struct Wrapped<kSlot, void(VKAPI_PTR*)(Arguments...)> {
   static VKAPI_ATTR void VKAPI_CALL Call(Arguments... arguments) {
+    if (NameOf(kSlot) == "CmdDispatch" && RunsNothing()) return;
     const std::string kind = KindOf(NameOf(kSlot), "Destroy", "FreeMemory");
     if (!kind.empty()) {
       // (device, handle, allocator) or (instance, allocator).
@@ -298,6 +304,11 @@ __attribute__((visibility("default"))) void FaultyLoaderArmAt(int64_t call, int 
   state.devices.clear();
   state.fault.clear();
   state.fault_result = VK_SUCCESS;
+}
+
+__attribute__((visibility("default"))) void FaultyLoaderRunNothing(bool nothing) {
+  std::lock_guard lock(loader::Now().mutex);
+  loader::Now().runs_nothing = nothing;
 }
 
 __attribute__((visibility("default"))) bool FaultyLoaderLose(int64_t device, int64_t submissions) {

@@ -29,6 +29,8 @@ class FaultyLoader {
   bool LoseDevice(int64_t device, int64_t submissions) const {
     return Function<bool(int64_t, int64_t)>("FaultyLoaderLose")(device, submissions);
   }
+  // Whether dispatches of what is recorded from now on are left out, as null hardware does.
+  void RunNothing(bool nothing) const { Function<void(bool)>("FaultyLoaderRunNothing")(nothing); }
   int64_t calls() const { return Function<int64_t()>("FaultyLoaderCallCount")(); }
   // The function that failed, "" if none did, and the VkResult that it failed with.
   std::string failed(int32_t& result) const {

@@ -177,5 +177,23 @@ TEST_P(FaultLayerTest, ARefusalOfMemorySaysWhatWasWantedAndWhatIsHeld) {
                                               "use)? \\(vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY\\)"));
 }
 
+// A driver without its GPU takes submissions and runs none (Mesa's drivers over stand-ins for the kernel's part).
+TEST_P(FaultLayerTest, ADeviceThatRunsNothingIsToCompileForOnly) {
+  loader_.RunNothing(true);
+  OpenOptions options = Faulty();
+  options.cache = false;  // what was found of the device that runs
+  const Status refused = OpenDevice(GetParam().index, options).status();
+  options.compile_only = true;
+  const auto device = OpenDevice(GetParam().index, options);
+  loader_.RunNothing(false);
+  EXPECT_EQ(refused.code(), StatusCode::kDeviceFailure);
+  EXPECT_THAT(refused.message(), HasSubstr("null hardware, for which kernels compile"));
+  VXLA_ASSERT_OK(device.status());
+  EXPECT_TRUE((*device)->facts().compile_only);
+  EXPECT_TRUE((*device)->facts().fused_multiply_add);
+  options.compile_only = false;
+  VXLA_ASSERT_OK(OpenDevice(GetParam().index, options).status());
+}
+
 }  // namespace fault_layer_test
 }  // namespace VXLA_NAMESPACE::vulkan

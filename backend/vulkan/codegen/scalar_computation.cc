@@ -55,13 +55,15 @@ std::string ToNarrowInteger(ElementType from, ElementType to, const std::string&
   return Narrowed(to, fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x));
 }
 
-Expression ConvertValue(ElementType from, ElementType to, const std::string& x) {
+}  // namespace
+
+Expression ConvertedValue(ElementType from, ElementType to, const std::string& x) {
   if (from == to) return {x};
   if (IsComplex(from) && IsComplex(to))
     return {fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x)};
-  if (IsComplex(from)) return ConvertValue(RealPart(from), to, "(" + x + ").x");
+  if (IsComplex(from)) return ConvertedValue(RealPart(from), to, "(" + x + ").x");
   if (IsComplex(to)) {
-    const std::string real = ConvertValue(from, RealPart(to), x).Print();
+    const std::string real = ConvertedValue(from, RealPart(to), x).Print();
     return {to == ElementType::kC64 ? fmt::format("vec2({}, 0.0f)", real)
                                     : fmt::format("complex_f64({}, {})", real, ZeroText(ElementType::kF64))};
   }
@@ -70,6 +72,8 @@ Expression ConvertValue(ElementType from, ElementType to, const std::string& x) 
   if (CarrierSuffix(from) == CarrierSuffix(to)) return {x};
   return {fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x)};
 }
+
+namespace {
 
 std::string BitcastText(ElementType from, ElementType to, const std::string& x) {
   if (from == to) return x;
@@ -124,7 +128,7 @@ bool KeepsWidth(Opcode opcode) {
 }  // namespace
 
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value) {
-  return ConvertValue(from, to, value).Print();
+  return ConvertedValue(from, to, value).Print();
 }
 
 namespace {
@@ -169,9 +173,9 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
     case Opcode::kConvert:
       if (IsComplex(result) && !IsComplex(type))
         return {fmt::format("{}({}, {})", result == ElementType::kC64 ? "vec2" : "complex_f64",
-                            ConvertValue(type, RealPart(result), operands[0]).Print(),
+                            ConvertedValue(type, RealPart(result), operands[0]).Print(),
                             UnknownZeroText(RealPart(result)))};
-      return ConvertValue(type, result, operands[0]);
+      return ConvertedValue(type, result, operands[0]);
     case Opcode::kBitcastConvert:
       return {BitcastText(type, result, operands[0])};
     case Opcode::kCompare:

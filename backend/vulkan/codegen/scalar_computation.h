@@ -21,6 +21,8 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
 
 // A carrier value of type `from` converted to `to`, as convert does.
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value);
+// The same, with what passes know it by.
+Expression ConvertedValue(ElementType from, ElementType to, const std::string& value);
 
 // A reducer (parameters: N accumulators, then N values; all scalars) as
 //   void <name>(inout T0 a0, inout T1 a1, ..., T0 b0, T1 b1, ...)   a = computation(a, b)

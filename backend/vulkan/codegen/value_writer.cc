@@ -32,6 +32,11 @@ void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::s
   overrides_[{&instruction, leaf}].push_back({space_.Linearize(at, shape.dimensions()), std::move(glsl_value)});
 }
 
+void ValueWriter::Override(const Instruction& instruction, MultiIndex at, ElementType from, const std::string& value) {
+  const ElementType type = instruction.shape().element_type();
+  Override(instruction, std::move(at), type == from ? value : Named(type, ConvertedValue(from, type, value)));
+}
+
 const std::string* ValueWriter::FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const {
   const auto it = overrides_.find({&instruction, leaf});
   if (it == overrides_.end()) return nullptr;
@@ -125,13 +130,17 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   Expression value = ElementwiseValue(instruction, operands);
   // A conversion that changes nothing.
   if (operands.size() == 1 && !value.rounded && value.text == operands[0]) return operands[0];
-  const bool rounded = value.rounded.has_value();
-  if (rounded) {
+  if (value.rounded) {
     std::vector<std::string> of_any_nan;
     for (const std::string& operand : operands) of_any_nan.push_back(OfAnyNan(operand));
     if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan);
   }
-  const std::string local = Local(CarrierType(type), std::move(value), IsPrecise(type));
+  return Named(type, std::move(value));
+}
+
+std::string ValueWriter::Named(ElementType type, Expression value) {
+  const bool rounded = value.rounded.has_value();
+  std::string local = Local(CarrierType(type), std::move(value), IsPrecise(type));
   if (rounded) NoteRounded(local);
   return local;
 }

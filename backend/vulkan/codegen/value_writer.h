@@ -28,6 +28,8 @@ class ValueWriter : public MoveWriter {
   // another index than `at`, but several indices may be given. A tuple-shaped hero (variadic reduce) is overridden per
   // element through `leaf`.
   void Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf = 0);
+  // The same of a value of type `from`, which is converted to the instruction's.
+  void Override(const Instruction& instruction, MultiIndex at, ElementType from, const std::string& value);
   // An operand of one element is kept in `glsl_value` instead of memory.
   void Hold(const Instruction& operand, std::string glsl_value) { held_[&operand] = std::move(glsl_value); }
   // The number of the tensor that a result of the fusion, one of the instruction's leaves, is stored in.
@@ -57,6 +59,8 @@ class ValueWriter : public MoveWriter {
   std::string Compute(const Instruction& instruction, const MultiIndex& index);
   // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
+  // A local of the type.
+  std::string Named(ElementType type, Expression value);
   // Neither loaded, nor a constant or an iota, nor elements of these.
   bool IsComputed(const Instruction& value) const;
   std::string ConstantValue(const Instruction& instruction);

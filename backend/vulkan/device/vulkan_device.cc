@@ -114,6 +114,7 @@ Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
                         VulkanDevice::Create(std::move(context), std::move(modes), options, hooks));
+  if (!options.compile_only) VXLA_RETURN_IF_ERROR(CheckRuns(device->facts()));
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -255,16 +255,6 @@ void PlanNullHardware(DevicePlan& plan) {
   constexpr uint64_t kBytes = uint64_t{16} << 30;
   plan.heaps = {{kBytes, true}};
   plan.facts.memory_bytes = kBytes;
-  plan.facts.compile_only = true;
-}
-
-// What a probe would find on AMD's devices, which are what null hardware stands for: division by a reciprocal, and
-// f64 right.
-void NoteUnmeasurable(DeviceFacts& facts) {
-  facts.fused_multiply_add = true;
-  facts.native_f16 = ConvertsF16(facts);
-  facts.division_f32 = DeviceFacts::Division::kCorrected;
-  if (facts.division_f64 == DeviceFacts::Division::kUnmeasured) facts.division_f64 = DeviceFacts::Division::kNative;
 }
 
 // How many units run workgroups, and the invocations that each holds where registers allow.
@@ -683,7 +673,7 @@ Result<DevicePlan> PlanDevice(PhysicalSupport support, const PlanWants& wants) {
   FillIdentity(support, plan.facts);
   FillFeatures(support, plan.features, plan.facts);
   if (plan.facts.is_software() && !wants.emulate.gpu) NoteSoftwareCosts(plan.facts);
-  if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
+  if (IsNullHardware(support.memory)) NoteNullHardware(plan.facts);
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
   plan.synchronization2 = plan.features.synchronization2.synchronization2;
   plan.memory_budget = Has(support.extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
@@ -758,6 +748,13 @@ std::optional<uint32_t> TypeToExport(const VkPhysicalDeviceMemoryProperties& mem
 
 bool ConvertsF16(const DeviceFacts& facts) {
   return facts.float16 && facts.rounding_rte_16 && facts.denorm_preserve_16 && facts.signed_zero_inf_nan_preserve_16;
+}
+
+void NoteNullHardware(DeviceFacts& facts) {
+  facts.compile_only = facts.fused_multiply_add = true;
+  facts.native_f16 = ConvertsF16(facts);
+  facts.division_f32 = DeviceFacts::Division::kCorrected;
+  if (facts.division_f64 == DeviceFacts::Division::kUnmeasured) facts.division_f64 = DeviceFacts::Division::kNative;
 }
 
 Status CheckRuns(const DeviceFacts& facts) {

@@ -172,6 +172,8 @@ struct DeviceRequirements {
 // kUnsupported with what the device lacks.
 Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support);
 
+// What is taken for granted of null hardware, as no probe runs on it: what GPUs are found to do, f64 right.
+void NoteNullHardware(DeviceFacts& facts);
 // kDeviceFailure for null hardware.
 Status CheckRuns(const DeviceFacts& facts);
 

@@ -206,6 +206,7 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
 
 Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   VXLA_RETURN_IF_ERROR(ProbeDevice(tools, disk, facts));
+  if (facts.compile_only) return OkStatus();
   if (facts.division_f32 == DeviceFacts::Division::kUnmeasured) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, MeasureDivision(tools, disk));
     facts.division_f32 = division.f32;

@@ -150,6 +150,10 @@ Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts)
   const auto kept = disk.LoadArray<ProbeAnswer>(key);
   ProbeAnswer answer = kept.value_or(ProbeAnswer());
   if (!kept) VXLA_RETURN_IF_ERROR(RunProbe(tools, kSubject, {kProbeGroups}, kProbeData, answer));
+  if (answer == ProbeAnswer()) {
+    NoteNullHardware(facts);
+    return OkStatus();
+  }
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
   if (!kept) disk.Store(key, std::as_bytes(std::span(answer)));
   ApplyQuirks(std::move(quirks), facts);

@@ -51,7 +51,8 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
 // other way to compare it.
 void ApplyQuirks(DeviceFacts::Quirks quirks, DeviceFacts& facts);
 
-// Finds the quirks, applies them, and sets the facts that follow from the answer.
+// Finds the quirks, applies them, and sets the facts that follow from the answer. Hardware that leaves the answer as it
+// was ran nothing: it is null hardware then.
 Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
 // "kSingleLoop": what the probe's text calls a ProbeWord.

@@ -148,7 +148,7 @@ class AttentionWriter {
   void WriteLogit(KernelBuilder& kernel) const {
     Function f(*this, kernel);
     const AttentionIndices indices = IndicesOf(attention_, f.space, f.place);
-    f.writer.Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
+    f.writer.Override(*attention_.scores, indices.scores, ElementType::kF32, "score");
     const std::string value = f.writer.Value(*attention_.logits, indices.logits);
     f.Return("float logit(uint batch, uint row, uint key, float score)", ToF32(*attention_.logits, value));
     if (attention_.causal) WriteMask(kernel);
@@ -161,7 +161,7 @@ class AttentionWriter {
     Function f(*this, kernel);
     const Instruction &quotient = *attention_.quotient, &product = *attention_.product;
     const Instruction& weights = *product.operand(attention_.weights);
-    f.writer.Override(quotient, QuotientIndex(attention_, f.space, f.place), FromF32(quotient, "weight"));
+    f.writer.Override(quotient, QuotientIndex(attention_, f.space, f.place), ElementType::kF32, "weight");
     const MultiIndex index =
         SideOf(product, attention_.weights).IndexOf(f.space, f.place.batch, f.place.key, f.place.row);
     f.Return("float scaled(uint batch, uint row, uint key, float weight)",
@@ -221,7 +221,7 @@ class AttentionWriter {
       const MultiIndex index =
           f.space.Delinearize(ResultIndex(attention_, f.space, f.place), product.shape().dimensions());
       places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions()));
-      f.writer.Override(product, index, FromF32(product, count > 1 ? fmt::format("quad[{}]", j) : "value"));
+      f.writer.Override(product, index, ElementType::kF32, count > 1 ? fmt::format("quad[{}]", j) : "value");
       for (size_t leaf = 0; leaf < values.size(); ++leaf) {
         const Instruction& root = *body_.roots[leaf];
         if (IsStatistic(root)) continue;

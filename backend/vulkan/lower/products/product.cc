@@ -391,6 +391,9 @@ class ProductWriter : ProductParts {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
         AlongK(false) ? 1 : 0, shape_.rhs_rows ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
         shape_.terms_ahead ? 1 : 0, shape_.raster, kernel.Data(work.columns));
+    kernel.Append("#define EACH_ROW(f)");
+    for (uint32_t i = 0; i < shape_.tile_rows / shape_.matrix->rows; ++i) kernel.Append(" f({}u)", i);
+    kernel.Append("\n");
     for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
     units.WriteUnitStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
@@ -483,9 +486,7 @@ ProductReader::ProductReader(const FusionDescription& body, bool wide_sums)
 }
 
 void ProductReader::PublishSum(ValueWriter& writer, const IndexExpression& linear, const std::string& sum) const {
-  const ElementType type = hero().shape().element_type();
-  writer.Override(hero(), writer.space().Delinearize(linear, hero().shape().dimensions()),
-                  type == sum_type ? sum : ConvertedText(sum_type, type, sum));
+  writer.Override(hero(), writer.space().Delinearize(linear, hero().shape().dimensions()), sum_type, sum);
 }
 
 std::string ProductReader::RootValue(ValueWriter& writer, const Instruction& root,

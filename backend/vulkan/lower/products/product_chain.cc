@@ -301,8 +301,8 @@ class ChainWriter : ChainTerms {
     const auto name = fmt::format("hidden_factor_{}", &sum - chain_.sums.data());
     Function f(*this, kernel, 1, 1);
     const auto hidden = static_cast<float>(mask.hidden_value);
-    f.writer.Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.place),
-                      FromF32(*mask.hidden, ConstantText(ElementType::kF32, &hidden)));
+    f.writer.Override(*mask.hidden, MaskIndex(sum, mask.to_hidden, f.space, f.place), ElementType::kF32,
+                      ConstantText(ElementType::kF32, &hidden));
     const std::string value = f.writer.Value(*mask.factor, MaskIndex(sum, mask.to_factor, f.space, f.place));
     f.Return(fmt::format("float {}(uint batch, uint row, uint key)", name), ToF32(*mask.factor, value));
     const MultiIndex statistic = MaskIndex(sum, mask.to_statistic, f.space, f.place);
@@ -370,7 +370,7 @@ class ChainWriter : ChainTerms {
       const IndexExpression result = ResultIndex(chain_, sum, f.space, f.place);
       const MultiIndex index = f.space.Delinearize(result, sum.hero->shape().dimensions());
       places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), root.shape().dimensions()));
-      f.writer.Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
+      f.writer.Override(*sum.hero, index, ElementType::kF32, fmt::format("quad[{}]", j));
       values.push_back(f.writer.Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
     }
     f.writer.StoreAt(k, places, values, columns % 4 == 0, [&](size_t j) { return exist[j]; });
@@ -384,8 +384,8 @@ class ChainWriter : ChainTerms {
     if (sum.over_batches()) return WriteStore(kernel, 0);
     Function f(*this, kernel, 1, 1);
     const IndexExpression result = ResultIndex(chain_, sum, f.space, f.place);
-    f.writer.Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()),
-                      FromF32(*sum.hero, "value"));
+    f.writer.Override(*sum.hero, f.space.Delinearize(result, sum.hero->shape().dimensions()), ElementType::kF32,
+                      "value");
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
       const Instruction& root = *body_.roots[leaf];
       const std::string value = f.writer.Value(root, f.space.Delinearize(result, root.shape().dimensions()));

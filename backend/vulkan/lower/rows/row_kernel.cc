@@ -412,15 +412,13 @@ void RowKernelWriter::WritePrepare() {
 // The product's values at a step: four columns, which lie in shared memory.
 void RowKernelWriter::HoldProduct(Function& function, int step, const std::string& name) const {
   const auto dimensions = program_.product->shape().dimensions();
-  const ElementType type = program_.product->shape().element_type();
   function.writer.Line("vec4 product_{0} = product_at({0});", name);
   for (int j = 0; j < width(); ++j) {
     const RowPlace place = PlaceOf(function, step, j);
     const IndexExpression linear =
         function.space.Add(function.space.Scale(place.row, program_.row_size), place.element);
-    const std::string sum = fmt::format("product_{}.{}", name, "xyzw"[j]);
-    function.writer.Override(*program_.product, function.space.Delinearize(linear, dimensions),
-                             type == ElementType::kF32 ? sum : ConvertedText(ElementType::kF32, type, sum));
+    function.writer.Override(*program_.product, function.space.Delinearize(linear, dimensions), ElementType::kF32,
+                             fmt::format("product_{}.{}", name, "xyzw"[j]));
   }
 }
 
