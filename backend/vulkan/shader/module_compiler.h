@@ -16,7 +16,9 @@ namespace VXLA_NAMESPACE::vulkan {
 // What a module is compiled for.
 struct ModuleTarget {
   ModuleTarget(const DeviceFacts& facts, BindingMode bindings);
-  bool spirv_1_6, flat, short_blocks, any_device;
+  bool spirv_1_6, flat, short_blocks;
+  bool selects;  // short sides of branches are computed and selected from, as not every GPU's compiler does itself
+  bool any_device;
   ShaderVariant variant;
   BindingMode mode;
   std::string ToString() const;  // as part of cache keys

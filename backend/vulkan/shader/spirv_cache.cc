@@ -12,13 +12,14 @@ ModuleTarget::ModuleTarget(const DeviceFacts& facts, BindingMode bindings)
     : spirv_1_6(facts.spirv_1_6),
       flat(facts.quirks.walks_every_path),
       short_blocks(facts.quirks.slow_long_blocks),
+      selects(!facts.costs.plain_arithmetic),
       any_device(facts.is_any_device()),
       variant(VariantFor(facts)),
       mode(bindings) {}
 
 std::string ModuleTarget::ToString() const {
-  return fmt::format("{}{}{}|{}", spirv_1_6 ? "1.6" : "1.3", flat ? "|flat6" : "", short_blocks ? "|short" : "",
-                     mode == BindingMode::kAddresses ? "addresses" : "descriptors");
+  return fmt::format("{}{}{}{}|{}", spirv_1_6 ? "1.6" : "1.3", flat ? "|flat6" : "", short_blocks ? "|short" : "",
+                     selects ? "|selects" : "", mode == BindingMode::kAddresses ? "addresses" : "descriptors");
 }
 
 SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode,
