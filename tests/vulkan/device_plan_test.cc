@@ -11,7 +11,6 @@
 #include "backend/vulkan/device/memory/free_list.h"
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/plan/pretend.h"
-#include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -730,24 +729,6 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
   PhysicalSupport radeon = Driver("radv", "Mesa 22.3.6");
   radeon.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   EXPECT_EQ(PlanDevice(radeon, {})->facts.quirks.vectors_of_addresses, false);
-}
-
-// Lavapipe after Mesa 22 loads through addresses where no lane takes part, also when it runs a GPU's kernels. The one
-// of Mesa 22 is only slow at it.
-TEST(KnownFaultsTest, WhoLoadsWhereLanesAreOffIsBoundByDescriptorsFirst) {
-  const auto modes = [](const char* name, const char* version, bool as_gpu) {
-    PhysicalSupport support = Driver(name, version);
-    support.features.vulkan12.bufferDeviceAddress = true;
-    OpenOptions options;
-    options.emulate.gpu = as_gpu;
-    return BindingModesFor(PlanDevice(support, {BindingMode::kAddresses})->facts, options);
-  };
-  const std::vector<BindingMode> both = {BindingMode::kDescriptors, BindingMode::kAddresses};
-  const std::vector<BindingMode> addresses = {BindingMode::kAddresses};
-  for (const bool as_gpu : {false, true}) EXPECT_EQ(modes("llvmpipe", "Mesa 26.2.6-1 (LLVM 22.1.8)", as_gpu), both);
-  EXPECT_EQ(modes("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)", false), both);
-  EXPECT_EQ(modes("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)", true), addresses);
-  EXPECT_EQ(modes("SwiftShader driver", "5.0.0", false), addresses);
 }
 
 // The driver that compiles folds them, whatever device it is taken for; others may that promise nothing.
