@@ -163,7 +163,7 @@ void main() {
     // Some at a time, the next ones moving up, so that the text of an exponential is there TOGETHER times.
     [[dont_unroll]] for (uint e = 0u; e < (TC + 1u) * TM / TOGETHER; ++e) {
       float raised[TOGETHER];
-      [[unroll]] for (uint i = 0u; i < TOGETHER; ++i) raised[i] = exponential_f32(powers[i]);
+      [[unroll]] for (uint i = 0u; i < TOGETHER; ++i) raised[i] = exponential_weight_f32(powers[i]);
       [[unroll]] for (uint k = TOGETHER; k < (TC + 1u) * TM; ++k) powers[k - TOGETHER] = powers[k];
       [[unroll]] for (uint i = 0u; i < TOGETHER; ++i) powers[(TC + 1u) * TM - TOGETHER + i] = raised[i];
     }

@@ -188,10 +188,10 @@ void main() {
       falls = x == i ? largest[i] - base : falls;
       largest[i] = most;
     }
-    if (x < TM) scales[y + Y * x] = exponential_f32(falls);
+    if (x < TM) scales[y + Y * x] = exponential_weight_f32(falls);
     [[dont_unroll]] for (uint e = 0u; e < TM * TC / RAISED; ++e) {
       float raised[RAISED];
-      [[unroll]] for (uint i = 0u; i < RAISED; ++i) raised[i] = exponential_f32(scores[i]);
+      [[unroll]] for (uint i = 0u; i < RAISED; ++i) raised[i] = exponential_weight_f32(scores[i]);
       [[unroll]] for (uint k = RAISED; k < TM * TC; ++k) scores[k - RAISED] = scores[k];
       [[unroll]] for (uint i = 0u; i < RAISED; ++i) scores[TM * TC - RAISED + i] = raised[i];
     }

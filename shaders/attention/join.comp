@@ -19,7 +19,7 @@ void main() {
   float base = largest == -inf_f32() ? 0.0f : largest, sum = 0.0f, total = 0.0f;
   for (uint part = 0u; part < KEY_PARTS; ++part) {
     uint at = part * ALL_ROWS + row_of_all;
-    float scale = exponential_f32(part_largest(at) - base);
+    float scale = exponential_weight_f32(part_largest(at) - base);
     total += part_total(at) * scale;
     sum += part_sum(at * COLUMNS + column) * scale;
   }

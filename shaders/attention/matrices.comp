@@ -170,12 +170,12 @@ void main() {
     SUBGROUP_BARRIER();
     uvec4 each = GET(strips[own_at + KEYS / 4u]);
     [[unroll]] for (uint l = 0u; l < PARTNERS; ++l) most = max(most, uintBitsToFloat(each[l]));
-    float base = most == -inf_f32() ? 0.0f : most, scale = exponential_f32(largest - base);
+    float base = most == -inf_f32() ? 0.0f : most, scale = exponential_weight_f32(largest - base);
     largest = most;
     total *= scale;
     [[unroll]] for (uint i = 0u; i < QUADS; ++i) {
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-        weights[4u * i + j] = exponential_f32(weights[4u * i + j] - base);
+        weights[4u * i + j] = exponential_weight_f32(weights[4u * i + j] - base);
         total += weights[4u * i + j];
       }
     }

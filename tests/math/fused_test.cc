@@ -232,6 +232,25 @@ TEST(FusedMathTest, SpecialValuesHaveTheBitsOfTheIntegers) {
   }
 }
 
+// Every 61st number of those that are not positive, and all near the ends of what is normal, and of what is not zero.
+TEST(FusedMathTest, ExponentialsOfWeightsAreWithinAnUlp) {
+  double worst = 0;
+  const auto check = [&](uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    const double exact = std::exp(static_cast<double>(x));
+    const double unit = std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
+    worst = std::max(worst, std::abs(fused::exponential_weight_f32(x) - exact) / unit);
+  };
+  for (uint64_t bits = 0x80000000; bits < 0xff800000; bits += 61) check(static_cast<uint32_t>(bits));
+  for (const float edge : {-87.34f, -103.97f, -110.0f}) {
+    for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(edge) - 10000u + i);
+  }
+  EXPECT_LE(worst, 1);
+  EXPECT_EQ(fused::exponential_weight_f32(0.0f), 1);
+  EXPECT_EQ(fused::exponential_weight_f32(-std::numeric_limits<float>::infinity()), 0);
+  EXPECT_TRUE(std::isnan(fused::exponential_weight_f32(std::numeric_limits<float>::quiet_NaN())));
+}
+
 // Every number near the ends of what the middle holds for, and every 257th of all.
 TEST(FusedMathTest, ExponentialsSideBySideHaveTheSameBits) {
   int64_t differing = 0;

@@ -50,8 +50,9 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
   if (!work.matrix || facts.same_bits || work.rows < 16 || work.columns < 16) return std::nullopt;
   std::optional<DotShape> fit;
   const auto term_bytes = static_cast<uint32_t>(StorageBytes(work.matrix->term));
-  for (const auto& [lanes, lanes_y, rows, columns] : {std::array{2u, 2u, 64u, 64u}, std::array{4u, 2u, 64u, 32u},
-                                                      std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
+  for (const auto& [lanes, lanes_y, rows, columns] :
+       {std::array{2u, 2u, 64u, 64u}, std::array{4u, 2u, 64u, 32u}, std::array{2u, 2u, 64u, 32u},
+        std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
     const bool wide = columns == 64;
     if (wide && traits.matrix_columns < columns) continue;
     DotShape shape;
