@@ -221,6 +221,7 @@ struct DeviceFacts {
   struct Quirks {
     // Known by its name and version (backend/vulkan/drivers/known_faults.h).
     bool vectors_of_addresses = false;  // its compiler is slow at loads and stores through 64-bit addresses
+    bool loads_where_off = false;       // a load through an address that all lanes share is made where none takes part
     bool walks_every_path = false;      // its compiler's time doubles with each branch
     bool slow_long_blocks = false;      // its compiler's time grows with the square of a block's length
     bool folds_zeros = false;           // where it finds out a zero, x * 0 and 0 / x are zero to it, whatever x is

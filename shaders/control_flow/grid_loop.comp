@@ -12,7 +12,8 @@ uint grid_group = 0u, grid_groups = 1u, grid_arrivals = 0u;
 void grid_barrier();
 #include "generated"
 
-#define GRID_WORD(i) ELEMENT(GRID, u32, i)
+#define GRID_WORD(i) GRID_WORD_OF(GRID, i)
+#define GRID_WORD_OF(k, i) ELEMENT(k, u32, i)  // k is GRID's number, which ELEMENT joins to names
 #define GRID_COUNT 0u   // workgroups that have begun, and whether the door is closed
 #define GRID_INSIDE 1u  // workgroups that take part, once the door is closed
 #define GRID_MET 2u     // arrivals at barriers so far

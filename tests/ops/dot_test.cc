@@ -628,14 +628,14 @@ ENTRY e {{ a = f32[32,48] parameter(0)  b = {0}[40,48] parameter(1)
           "  ROOT r = f32[{3}] convolution(x, w), {4} }}",
           type, x, w, result, attributes);
     };
-    EXPECT_EQ(term(convolution("2,7,9,16", "3,3,16,20", "2,7,9,20",
+    EXPECT_EQ(term(convolution("2,7,9,16", "3,3,16,32", "2,7,9,32",
                                "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f")),
               type);
     EXPECT_EQ(term(convolution("2,7,9,32", "40,3,3,16", "2,4,5,40",
                                "window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_o01i->b01f, "
                                "feature_group_count=2")),
               type);
-    EXPECT_EQ(term(convolution("2,7,9,16", "4,4,16,20", "2,14,18,20",
+    EXPECT_EQ(term(convolution("2,7,9,16", "4,4,16,32", "2,14,18,32",
                                "window={size=4x4 pad=2_2x2_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f")),
               type);
     EXPECT_EQ(term(convolution("2,7,9,8", "4,4,8,20", "2,6,8,20",

@@ -293,6 +293,27 @@ TEST(LoopSharingTest, TellsWhatIsTooShort) {
   }));
 }
 
+// As GPUs have it, which offset addresses by bytes; compiled only, as lavapipe 22 ends loops that wait.
+TEST(LoopSharingTest, CompilesWithOffsetsInBytes) {
+  vulkan::OpenOptions options = TestOptions(BindingMode::kAddresses);
+  options.emulate.gpu = options.emulate.grid = true;
+  options.emulate.family = GpuFamily::kNvidia;
+  const auto device = OpenTestDevice(options, {}, [](DeviceFacts& facts) {
+    facts.quirks.vectors_of_addresses = false;
+    facts.quirks.loop_iteration_limit = 0;
+  });
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const auto client = MakeTestClient(*device);
+  if (!client->device().facts().int64) GTEST_SKIP() << "its addresses are pairs of words";
+  const auto module = ParseModule(Programs().front().text);
+  ASSERT_NE(module, nullptr);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_TRUE(std::ranges::any_of((*executable)->plan().kernels, [](const KernelKey& kernel) {
+    return kernel.algorithm == "control_flow/grid_loop.comp";
+  }));
+}
+
 // Of 100 workgroups: rows where there are many, all elements where waiting for all takes less than one would.
 TEST(LoopSharingTest, SharesOutWhatPays) {
   DeviceFacts facts;

@@ -121,6 +121,12 @@ bool ChecksCanFollowAddresses() {
          client->device().facts().quirks.loop_iteration_limit == 0;
 }
 
+// A driver that may crash under addresses runs them where they are asked for.
+bool AddressesMayCrash() {
+  const Client* client = DeviceClient(BindingMode::kDescriptors);
+  return client != nullptr && client->device().facts().quirks.loads_where_off;
+}
+
 const char* WantedDevice() {
   const char* wanted = std::getenv("VXLA_TEST_DEVICE");
   return wanted != nullptr ? wanted : "vulkan";
@@ -308,7 +314,8 @@ std::vector<BindingMode> ModesToRun() {
   VXLA_CHECK(only.empty() || only == "addresses" || only == "descriptors",
              fmt::format("VXLA_TEST_BINDINGS: {} is neither addresses nor descriptors", only));
   std::vector<BindingMode> modes;
-  if (only != "descriptors" && ChecksCanFollowAddresses()) modes.push_back(BindingMode::kAddresses);
+  const bool addresses = only == "addresses" || (only.empty() && !AddressesMayCrash());
+  if (addresses && ChecksCanFollowAddresses()) modes.push_back(BindingMode::kAddresses);
   if (only != "addresses" || modes.empty()) modes.push_back(BindingMode::kDescriptors);
   return modes;
 }

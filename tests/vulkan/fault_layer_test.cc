@@ -179,6 +179,7 @@ TEST_P(FaultLayerTest, ARefusalOfMemorySaysWhatWasWantedAndWhatIsHeld) {
 
 // A driver without its GPU takes submissions and runs none (Mesa's drivers over stand-ins for the kernel's part).
 TEST_P(FaultLayerTest, ADeviceThatRunsNothingIsToCompileForOnly) {
+  loader_.FailAt(-1);
   loader_.RunNothing(true);
   OpenOptions options = Faulty();
   options.cache = false;  // what was found of the device that runs

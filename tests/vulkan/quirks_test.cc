@@ -5,6 +5,8 @@
 
 #include "backend/vulkan/device/probes/embedded_probes.h"
 #include "backend/vulkan/device/probes/probe_text.h"
+#include "backend/vulkan/device/vulkan_device.h"
+#include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/vulkan/vulkan_test_support.h"
@@ -50,6 +52,36 @@ TEST(DiagnoseTest, AGoodDeviceHasNoQuirks) {
   EXPECT_EQ(quirks->loop_iteration_limit, 0u);
   EXPECT_FALSE(quirks->flushes_f32_denormals || quirks->flushes_f16_denormals || quirks->flushes_f64_denormals);
   EXPECT_THAT(quirks->notes, IsEmpty());
+}
+
+TEST(DiagnoseTest, WhatIsKnownOfTheDriverIsKeptAndNoted) {
+  DeviceFacts facts = AllFeatures();
+  facts.quirks.loads_where_off = true;
+  const auto quirks = Diagnose(GoodAnswer(), facts);
+  ASSERT_TRUE(quirks.ok()) << quirks.status().message();
+  EXPECT_TRUE(quirks->loads_where_off);
+  EXPECT_THAT(quirks->notes, ElementsAre(HasSubstr("read once more after their last turn")));
+}
+
+// Lavapipe after Mesa 22, also when it runs a GPU's kernels. The one of Mesa 22 is only slow at addresses.
+TEST(BindingModesTest, WhoLoadsWhereLanesAreOffIsBoundByDescriptorsFirst) {
+  const auto modes = [](const char* driver, const char* version, bool as_gpu) {
+    DeviceFacts facts;
+    facts.kind = DeviceFacts::Kind::kSoftware;
+    facts.driver = driver;
+    facts.driver_version = version;
+    facts.buffer_addresses = facts.int64 = true;
+    NoteKnownFaults(facts);
+    OpenOptions options;
+    options.emulate.gpu = as_gpu;
+    return BindingModesFor(facts, options);
+  };
+  const std::vector<BindingMode> both = {BindingMode::kDescriptors, BindingMode::kAddresses};
+  const std::vector<BindingMode> addresses = {BindingMode::kAddresses};
+  for (const bool as_gpu : {false, true}) EXPECT_EQ(modes("llvmpipe", "Mesa 26.2.6-1 (LLVM 22.1.8)", as_gpu), both);
+  EXPECT_EQ(modes("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)", false), both);
+  EXPECT_EQ(modes("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)", true), addresses);
+  EXPECT_EQ(modes("SwiftShader driver", "5.0.0", false), addresses);
 }
 
 TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {

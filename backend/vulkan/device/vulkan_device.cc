@@ -66,7 +66,8 @@ std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOpt
   if (options.bindings.has_value()) return {*options.bindings};
   if (!facts.buffer_addresses) return {BindingMode::kDescriptors};
   // What runs GPUs' kernels binds as GPUs do, however slow it is on a software driver.
-  if (!SplitsAddresses(facts, BindingMode::kAddresses) || options.emulate.gpu) return {BindingMode::kAddresses};
+  const bool slow = SplitsAddresses(facts, BindingMode::kAddresses) && !options.emulate.gpu;
+  if (!slow && !facts.quirks.loads_where_off) return {BindingMode::kAddresses};
   return {BindingMode::kDescriptors, BindingMode::kAddresses};
 }
 

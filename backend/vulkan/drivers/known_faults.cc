@@ -15,9 +15,13 @@ void NoteKnownFaults(DeviceFacts& facts) {
     facts.max_allocation_bytes = std::min(facts.memory_bytes, kLargestBuffer);
     facts.quirks.copy_reach_bytes = (int64_t{1} << 31) - 1;  // vkCmdCopyBuffer counts in signed words
   }
+  const bool lavapipe = facts.driver == "llvmpipe";
+  // Measured on lavapipe of Mesa 26.2 (lp_bld_nir_soa.c): the last turn of a loop runs with all lanes off and loads all
+  // the same, from beyond an array's end. Descriptors have their bounds checked.
+  facts.quirks.loads_where_off = lavapipe && !facts.quirks.vectors_of_addresses;
   // lavapipe of any version (lp_build_mul and its neighbours in Mesa's lp_bld_arit.c), although it promises to keep
   // infinities and NaN. Who promises nothing may.
-  facts.quirks.folds_zeros = facts.driver == "llvmpipe" || !facts.signed_zero_inf_nan_preserve_32;
+  facts.quirks.folds_zeros = lavapipe || !facts.signed_zero_inf_nan_preserve_32;
   if (facts.driver.find("SwiftShader") == std::string::npos) return;
   facts.quirks.walks_every_path = facts.quirks.slow_long_blocks = true;
   // It refuses what it states as its limit to the byte: its own bookkeeping is in it.

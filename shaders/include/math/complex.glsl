@@ -84,8 +84,8 @@ FN REAL RE(shift)(PART x, int k) {
   bool ok = and_pred(RE(is_finite)(x), !RE(is_zero)(x));
   int e;
   REAL m = RE(frexp)(ok ? x : L(1.0), e);
-  REAL r = RE(copysign)(RE(scale)(m, L(0.0), e + k), x);
-  return ok ? r : x;
+  REAL r = RE(scale)(m, L(0.0), e + k);
+  return RE(copysign)(ok ? r : RE(magnitude)(x), x);
 }
 // 1 or -1 of an infinity, else 0 of x's sign; not of a NaN's, which drivers differ on.
 FN REAL RE(infinite_sign)(PART x) {

@@ -34,7 +34,8 @@ FN F inf_f32() {
 FN F magnitude_f32(float x) {
   return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
 }
-// |x| with the sign of s, exact.
+// |x| with the sign of s, exact. What is chosen between is chosen before: with AVX-512, LLVM 22 (lavapipe of Mesa 26) makes
+// something else of `c ? s : copysign(x, s)` and of `c ? x : copysign(x, s)`.
 FN F copysign_f32(float x, float s) {
   return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(s) & 0x80000000u));
 }
@@ -541,8 +542,8 @@ FN F remainder_f32(float a, float b) {
   for (int d = kx - ky; d > 0; d -= 8) {
     r = (r << uint(d < 8 ? d : 8)) % my;
   }
-  F v = copysign_f32(scale_f32(float(r), 0.0f, ky - 23), a);
-  return invalid ? nan_f32() : (whole ? a : v);
+  F v = scale_f32(float(r), 0.0f, ky - 23);
+  return invalid ? nan_f32() : copysign_f32(whole ? uintBitsToFloat(x) : v, a);
 }
 
 // floor and ceil come from the driver, exact everywhere that was measured; below 1 the sign decides.

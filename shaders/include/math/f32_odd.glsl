@@ -16,7 +16,7 @@ FN F scale_odd_f32(float hi, float lo, int k) {
   uint cut = t & ((1u << shift) - 1u);
   uint d = (t >> shift) | (cut != 0u ? 1u : 0u);
   uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
-  return m == 0u ? r : copysign_f32(uintBitsToFloat(e > 0 ? n : d), r);
+  return copysign_f32(uintBitsToFloat(m == 0u ? 0u : (e > 0 ? n : d)), r);
 }
 
 // atan(n / m) = result + lo in [0, pi/2], about 2^-45, for n, m >= 0 of at most 13 bits, not both 0 and within 2^41 of

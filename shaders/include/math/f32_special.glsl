@@ -63,8 +63,8 @@ FN F cbrt_f32(float x) {
   F cl;
   F c = two_prod_f32(q, y, cl);
   F r = ((a - c) - cl) - ql * y;
-  F v = copysign_f32(scale_normal_f32(y, divide_middle_f32(r, 3.0f * q), t), x);
-  return ok ? v : x;
+  F v = scale_normal_f32(y, divide_middle_f32(r, 3.0f * q), t);
+  return copysign_f32(ok ? v : magnitude_f32(x), x);
 }
 // (erf(x) / x - 2 / sqrt(pi) (1 - z / 3)) / z^2 for z = x^2 <= 1, 2^-30.6.
 FN F erf_tail_f32(float z) {

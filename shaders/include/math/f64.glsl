@@ -317,14 +317,14 @@ FN D remainder_f64(f64_t a, f64_t b) {
   for (int d = kx - ky; d > 0; d -= 24) {
     r = remainder_step_f64(r, m, h, l, pow2_f64(d < 24 ? d : 24));
   }
-  D v = copysign_f64(scale_f64(r, 0.0lf, ky), a);
-  return select_f64(invalid, nan_f64(), whole ? a : v);
+  D v = scale_f64(r, 0.0lf, ky);
+  return select_f64(invalid, nan_f64(), copysign_f64(whole ? x : v, a));
 }
 #endif
 // floor and ceil come from the driver, exact everywhere that was measured; the sign of a zero result is put back.
 FN D floor_f64(f64_t a) {
   D r = floor_plain_f64(a);
-  return select_f64(is_nan_f64(a), a, select_f64(compare_eq_f64(r, 0.0lf), copysign_f64(r, a), r));
+  return select_f64(is_nan_f64(a), a, select_f64(compare_eq_f64(r, 0.0lf), copysign_f64(0.0lf, a), r));
 }
 FN D ceil_f64(f64_t a) {
   return negate_f64(floor_f64(negate_f64(a)));

@@ -40,8 +40,8 @@ FN D cbrt_f64(f64_t x) {
   D cl;
   D c = two_prod_f64(q, y, cl);
   D r = subtract_f64(subtract_f64(subtract_f64(a, c), cl), multiply_f64(ql, y));
-  D v = copysign_f64(scale_f64(y, divide_f64(r, multiply_f64(3.0lf, q)), t), x);
-  return ok ? v : x;
+  D v = scale_f64(y, divide_f64(r, multiply_f64(3.0lf, q)), t);
+  return copysign_f64(ok ? v : magnitude_f64(x), x);
 }
 // (erf(x) / x - 2 / sqrt(pi) (1 - z / 3)) / z^2 for z = x^2 <= 1, 2^-64.6.
 FN D erf_tail_f64(f64_t z) {

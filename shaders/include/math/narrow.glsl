@@ -388,7 +388,7 @@ FN F reduce_precision_narrow_f32(float a, int exponent_bits, int mantissa_bits, 
   bool beyond = v > greatest || (narrow && e > wide);
   F w = beyond ? over : (narrow && e <= -wide ? 0.0f : v);
   F nan = mantissa_bits > 0 ? a : over;
-  return special ? (is_nan_f32(a) ? nan : a) : (is_nan_f32(w) ? w : copysign_f32(w, a));
+  return special ? (is_nan_f32(a) ? nan : a) : copysign_f32(w, is_nan_f32(w) ? w : a);
 }
 FN F reduce_precision_f16(float a, int exponent_bits, int mantissa_bits) {
   return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 5, 10, 15, 65504.0f, inf_f32());

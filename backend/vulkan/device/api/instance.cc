@@ -11,6 +11,22 @@ namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
+// VkLayerSettingEXT and VkLayerSettingsCreateInfoEXT, which headers before Vulkan 1.3.272 lack. Newer validation layers
+// follow what shaders access only when told to, and older ones pass the struct by.
+struct LayerSetting {
+  const char* layer = kValidationLayer;
+  const char* name = "syncval_shader_accesses_heuristic";
+  int32_t type = 0;  // VK_LAYER_SETTING_TYPE_BOOL32_EXT
+  uint32_t value_count = 1;
+  const void* values = nullptr;
+};
+struct LayerSettings {
+  VkStructureType type = static_cast<VkStructureType>(1000496000);  // VK_STRUCTURE_TYPE_LAYER_SETTINGS_CREATE_INFO_EXT
+  const void* next = nullptr;
+  uint32_t count = 1;
+  const LayerSetting* settings = nullptr;
+};
+
 bool HasValidationLayer(const GlobalTable& global) {
   const auto layers =
       ListOf<VkLayerProperties>("vkEnumerateInstanceLayerProperties", global.EnumerateInstanceLayerProperties);
@@ -75,6 +91,9 @@ VkResult Instance::TryCreate(const GlobalTable& global, const InstanceOptions& o
   if (std::ranges::count(extensions, std::string_view(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) != 0) {
     info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;  // MoltenVK
   }
+  constexpr VkBool32 kTrue = VK_TRUE;
+  const LayerSetting setting = {.values = &kTrue};
+  const LayerSettings settings = {.settings = &setting};
   std::vector<VkValidationFeatureEnableEXT> enables;
   std::vector<VkValidationFeatureDisableEXT> disables;
   auto features = MakeVk<VkValidationFeaturesEXT>(VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT);
@@ -92,6 +111,7 @@ VkResult Instance::TryCreate(const GlobalTable& global, const InstanceOptions& o
     features.pEnabledValidationFeatures = enables.data();
     features.disabledValidationFeatureCount = static_cast<uint32_t>(disables.size());
     features.pDisabledValidationFeatures = disables.data();
+    if (options.validation.sync) features.pNext = &settings;
     info.pNext = &features;
     info.ppEnabledLayerNames = &kValidationLayer;
     info.enabledLayerCount = 1;

@@ -447,6 +447,7 @@ void PlanMatrices(const PhysicalSupport& support, DevicePlan& plan) {
     const auto types = TypesOf(p, plan);
     if (!types || p.scope != kSubgroupScope) continue;
     const auto [term, sum] = *types;
+    // The units read strips of terms along k by 16 bytes (dot/matmul_matrices.comp): not lavapipe's bytes in 8 x 8 x 8.
     const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.n % 4 == 0 && p.k * StorageBytes(term) % 16 == 0;
     if (whole) facts.matrices.push_back({term, sum, p.m, p.n, p.k});
   }

@@ -90,6 +90,8 @@ void NoteQuirks(DeviceFacts::Quirks& quirks, bool folds_narrowing) {
     quirks.notes.push_back(
         fmt::format("loops stop silently after {} iterations per invocation", quirks.loop_iteration_limit));
   }
+  if (quirks.loads_where_off)
+    quirks.notes.push_back("loops read once more after their last turn, where addresses may lead anywhere");
   if (folds_narrowing) quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
   if (quirks.flushes_f32_denormals)
     quirks.notes.push_back("f32 denormals are flushed to zero by + - * / and sqrt; comparisons and signs see them");

@@ -105,26 +105,23 @@ class ConvolutionReader final : public ProductReader {
   }
 
   std::string Value(ValueWriter& writer, bool lhs, const ProductPlace& at) const override {
-    const IndexExpression& free = lhs ? at.row : at.column;
-    return lhs == by_features_ ? InputValue(writer, at.batch, free, at.k) : KernelValue(writer, at.batch, free, at.k);
+    if (operand(lhs).shape().ElementCount() == 0) return ZeroText(sum_type);
+    const Element element = ElementOf(writer, lhs, at);
+    return ChosenText(element.conditions, Converted(operand(lhs), writer.Value(operand(lhs), element.index)),
+                      ZeroText(sum_type));
   }
-  // Of f8, whose values many instructions make and pack: of features of one tap, or of features of the result, which
-  // meet padding and holes together.
+  // Of features of one tap, which are there together.
   std::vector<std::string> Words(ValueWriter& writer, bool lhs, const ProductPlace& at) const override {
-    const ElementType type = operand(lhs).shape().element_type();
-    const bool of_input = lhs == by_features_, along_k = AlongK(lhs);
-    if (!IsFloating(type) || StorageBytes(type) != 1 || input().shape().ElementCount() == 0) return {};
-    if (along_k ? !features_last_ : of_input) return {};
-    const IndexExpression& free = lhs ? at.row : at.column;
-    std::vector<std::string> conditions;
-    const MultiIndex index = of_input ? InputPlace(writer, at.batch, free, at.k, &conditions)
-                                      : KernelPlace(writer, at.batch, free, at.k, &conditions);
-    std::vector<std::string> words = writer.GroupWords(operand(lhs), index);
-    if (along_k && kernel_features_ % (4 * std::max<int64_t>(std::ssize(words), 1)) != 0) return {};
-    for (std::string& word : words) word = ChosenText(conditions, word, "0u");
+    const int64_t most = 16 / StorageBytes(operand(lhs).shape().element_type());
+    const bool together =
+        AlongK(lhs) ? features_last_ && kernel_features_ % most == 0 : !IsInput(lhs) && features_ % most == 0;
+    if (!together || operand(lhs).shape().ElementCount() == 0) return {};
+    const Element element = ElementOf(writer, lhs, at);
+    std::vector<std::string> words = writer.GroupWords(operand(lhs), element.index);
+    for (std::string& word : words) word = ChosenText(element.conditions, word, "0u");
     return words;
   }
-  bool AlongK(bool lhs) const override { return lhs == by_features_ ? InputAlongK() : KernelAlongK(); }
+  bool AlongK(bool lhs) const override { return IsInput(lhs) ? InputAlongK() : KernelAlongK(); }
 
   IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const override {
     const IndexExpression& feature = by_features_ ? at.column : at.row;
@@ -299,43 +296,34 @@ class ConvolutionReader final : public ProductReader {
     return index;
   }
 
-  // A place that exists, and the conditions under which it is the term's.
-  MultiIndex InputPlace(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& other,
-                        const IndexExpression& k, std::vector<std::string>* conditions) const {
-    IndexSpace& space = writer.space();
-    const Batch batch = BatchOf(space, whole);
-    return InputIndex(space, batch, other, k,
-                      [&](size_t d, const IndexExpression& position, const IndexExpression& tap) {
-                        const int64_t size = input().shape().dimension(static_cast<int>(dims_.input_spatial[d]));
-                        const bool phased = phases_[d].period > 1;
-                        if (phased)
-                          ElementAt(writer, ReachOf(space, d, batch.phases[d], tap), window_[d].size, 1, conditions);
-                        return ElementAt(writer, position, size, phased ? 1 : window_[d].lhs_dilate, conditions);
-                      });
-  }
-  MultiIndex KernelPlace(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& feature,
-                         const IndexExpression& k, std::vector<std::string>* conditions) const {
-    return KernelIndex(writer.space(), BatchOf(writer.space(), whole), feature, k,
-                       [&](size_t d, const IndexExpression& reach) {
-                         return ElementAt(writer, reach, window_[d].size, 1, conditions);
-                       });
-  }
-
-  // Zero in the padding and in the holes of the base dilation: it takes part in the sum like any element. So it is
+  // An element of an operand, and when it is there.
+  struct Element {
+    MultiIndex index;
+    std::vector<std::string> conditions;
+  };
+  bool IsInput(bool lhs) const { return lhs == by_features_; }
+  // None in the padding and in the holes of the base dilation: zero takes part in the sum like any element. So it does
   // where a phase has no tap, as the kernel is there.
-  std::string InputValue(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& other,
-                         const IndexExpression& k) const {
-    if (input().shape().ElementCount() == 0) return ZeroText(sum_type);
-    std::vector<std::string> conditions;
-    const MultiIndex index = InputPlace(writer, whole, other, k, &conditions);
-    return ChosenText(conditions, Converted(input(), writer.Value(input(), index)), ZeroText(sum_type));
-  }
-
-  std::string KernelValue(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& feature,
-                          const IndexExpression& k) const {
-    std::vector<std::string> conditions;
-    const MultiIndex index = KernelPlace(writer, whole, feature, k, &conditions);
-    return ChosenText(conditions, Converted(kernel(), writer.Value(kernel(), index)), ZeroText(sum_type));
+  Element ElementOf(ValueWriter& writer, bool lhs, const ProductPlace& at) const {
+    const IndexExpression& free = lhs ? at.row : at.column;
+    IndexSpace& space = writer.space();
+    const Batch batch = BatchOf(space, at.batch);
+    Element element;
+    const auto exists = [&](size_t d, const IndexExpression& reach) {
+      return ElementAt(writer, reach, window_[d].size, 1, &element.conditions);
+    };
+    if (!IsInput(lhs)) {
+      element.index = KernelIndex(space, batch, free, at.k, exists);
+      return element;
+    }
+    element.index = InputIndex(
+        space, batch, free, at.k, [&](size_t d, const IndexExpression& position, const IndexExpression& tap) {
+          const int64_t size = input().shape().dimension(static_cast<int>(dims_.input_spatial[d]));
+          const bool phased = phases_[d].period > 1;
+          if (phased) exists(d, ReachOf(space, d, batch.phases[d], tap));
+          return ElementAt(writer, position, size, phased ? 1 : window_[d].lhs_dilate, &element.conditions);
+        });
+    return element;
   }
 
   bool InputAlongK() const {
