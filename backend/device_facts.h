@@ -232,7 +232,7 @@ struct DeviceFacts {
     bool flushes_f32_denormals = false;
     bool flushes_fused_denormals = false;  // fma of f32 does
     bool flushes_f16_denormals = false;
-    bool loses_nan = false;      // isnan of f32 misses some, or takes other numbers for one
+    bool loses_nan = false;      // isnan of f32 misses some, takes other numbers for one, or does not compile
     bool inexact_f16 = false;    // conversions of f16 round otherwise than to nearest even, or not at all
     bool folds_f16 = false;      // conversions to f16 and back are dropped, unless something unknown lies between them
     bool other_f16_nan = false;  // f32's NaN becomes another f16 NaN than by its upper bits

@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -153,7 +154,7 @@ class Amd:
             any(re.match(r"[vs]_(ctz_i32|ffbl_b32|ff1_i32)", n) for n in names)
 
     def say(self, said):
-        return [said["VGPRs"], said["Subgroups per SIMD"], str(int(said["Spilled VGPRs"]) + int(said["Spilled SGPRs"])), said["Code size"]]
+        return [said["VGPRs"], said["Subgroups per SIMD"], said["Spilled VGPRs"], said["Code size"]]
 
     def count(self, text, counts, loads, stores):
         halves = text.split(" :: ")
@@ -292,18 +293,22 @@ def bench_programs(work):
 
 def spills(programs, work):
     faults = 0
+    copies = []  # where newer_mesa.sh sees them
+    for number, program in enumerate(programs):
+        copies.append(work / f"{number}_{program.name}")
+        shutil.copyfile(program, copies[-1])
     for device in DEVICES:
         kernels = []
-        for program in programs:
-            files, why = compile_for(device, program.resolve(), work / "isa" / device.replace(":", "_") / program.stem)
+        for program, copy in zip(programs, copies):
+            files, why = compile_for(device, copy, work / "isa" / device.replace(":", "_") / copy.stem)
             found = [(Kernel(file), file) for file in files]
             kernels += found
             for kernel, file in found:
                 for fault in kernel.fault():
-                    print(f"{device}: {program.stem}: {file.stem}: {fault}")
+                    print(f"{device}: {program}: {file.stem}: {fault}")
                     faults += "registers" in fault
             if why:
-                print(f"{device}: {program.stem}: {why}")
+                print(f"{device}: {program}: {why}")
                 faults += 1
         print(f"{device}: {len(kernels)} kernels")
     return 1 if faults else 0

@@ -547,6 +547,8 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
   const DeviceFacts swiftshader = PlanDevice(Driver("SwiftShader driver", "5.0.0"), {})->facts;
   EXPECT_TRUE(swiftshader.quirks.walks_every_path && swiftshader.quirks.slow_long_blocks);
   EXPECT_EQ(swiftshader.max_allocation_bytes, later.max_allocation_bytes - (1 << 20));
+  EXPECT_TRUE(PlanDevice(Driver("NVK", "Mesa 26.2.6"), {})->facts.quirks.loses_nan);
+  EXPECT_FALSE(later.quirks.loses_nan || swiftshader.quirks.loses_nan);
   // A GPU of the same version of Mesa has none of them.
   PhysicalSupport radeon = Driver("radv", "Mesa 22.3.6");
   radeon.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;

@@ -19,6 +19,8 @@ void NoteKnownFaults(DeviceFacts& facts) {
   // Measured on lavapipe of Mesa 26.2 (lp_bld_nir_soa.c): the last turn of a loop runs with all lanes off and loads all
   // the same, from beyond an array's end. Descriptors have their bounds checked.
   facts.quirks.loads_where_off = lavapipe && !facts.quirks.vectors_of_addresses;
+  // NVK of Mesa 26.2: its compiler gives up where two numbers are asked at once and one is a constant (nak/ir.rs).
+  facts.quirks.loses_nan = facts.driver == "NVK";
   // lavapipe of any version (lp_build_mul and its neighbours in Mesa's lp_bld_arit.c), although it promises to keep
   // infinities and NaN. Who promises nothing may.
   facts.quirks.folds_zeros = lavapipe || !facts.signed_zero_inf_nan_preserve_32;

@@ -133,7 +133,7 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   quirks.folds_f16 = folds_f16;
   quirks.inexact_f16 = facts.float16 && (Folds(answer[kNarrowedHidden]) || answer[kWrongHalves] != 0);
   quirks.other_f16_nan = facts.float16 && answer[kHalfNan] != kFunctionNan;
-  quirks.loses_nan = answer[kNans] != kEveryNan;
+  quirks.loses_nan |= answer[kNans] != kEveryNan;
   quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;
   NoteQuirks(quirks, folds_f16 || (facts.float64 && answer[kNarrowedDouble] != 0));
   return quirks;
