@@ -1,5 +1,8 @@
 #include "backend/vulkan/drivers/flatten_branches.h"
 
+#include "backend/vulkan/device/plan/pretend.h"
+#include "backend/vulkan/shader/module_compiler.h"
+#include "tests/codegen/codegen_test_support.h"
 #include "tests/codegen/spirv_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -76,6 +79,26 @@ TEST(FlattenBranchesTest, LoopsStay) {
   const auto words =
       CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
   EXPECT_EQ(CountOf(spirv::FlattenBranches(words), kBranchConditional), 1);
+}
+
+// A maximum, whose ?: and || GLSL makes branches of.
+TEST(FlattenBranchesTest, GpusGetShortSidesAsSelections) {
+  DeviceFacts facts = FullFacts();
+  PretendGpu(facts);
+  const auto steps = LowerRoot(
+      "ENTRY e { x = f32[1024] parameter(0)  y = f32[1024] parameter(1)  ROOT m = f32[1024] maximum(x, y) }", facts);
+  ASSERT_EQ(steps.size(), 1u);
+  const auto text = AssembleShader(steps[0].kernel, facts, BindingMode::kDescriptors);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  ModuleTarget target(facts, BindingMode::kDescriptors);
+  EXPECT_TRUE(target.selects);
+  const auto selected = ShadercCompiler().compile(steps[0].kernel, *text, target);
+  target.selects = false;
+  const auto branched = ShadercCompiler().compile(steps[0].kernel, *text, target);
+  ASSERT_TRUE(selected.ok() && branched.ok());
+  EXPECT_LT(CountOf(*selected, kBranchConditional), CountOf(*branched, kBranchConditional));
+  ExpectValid(*selected);
+  EXPECT_FALSE(ModuleTarget(FullFacts(), BindingMode::kDescriptors).selects) << "a processor's lanes";
 }
 
 }  // namespace flatten_branches_test
