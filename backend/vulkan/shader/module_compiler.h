@@ -17,7 +17,9 @@ namespace VXLA_NAMESPACE::vulkan {
 struct ModuleTarget {
   ModuleTarget(const DeviceFacts& facts, BindingMode bindings);
   bool spirv_1_6, flat, short_blocks;
-  bool selects;  // short sides of branches are computed and selected from, as not every GPU's compiler does itself
+  // Short sides of branches are computed and selected from, as not every GPU's compiler does itself. Bundles for any
+  // device get that as they are written.
+  bool selects;
   bool any_device;
   ShaderVariant variant;
   BindingMode mode;

@@ -12,7 +12,7 @@ ModuleTarget::ModuleTarget(const DeviceFacts& facts, BindingMode bindings)
     : spirv_1_6(facts.spirv_1_6),
       flat(facts.quirks.walks_every_path),
       short_blocks(facts.quirks.slow_long_blocks),
-      selects(!facts.costs.plain_arithmetic),
+      selects(!facts.costs.plain_arithmetic && !facts.is_any_device()),
       any_device(facts.is_any_device()),
       variant(VariantFor(facts)),
       mode(bindings) {}
