@@ -52,6 +52,20 @@ TEST(IeeeComplexTest, FunctionsSeeSubnormalNumbersAndSignedZeros) {
   }
 }
 
+// -inf + NaN i has an infinite part in its root, whose sign is not that of the NaN.
+TEST(IeeeComplexTest, TheSignOfANanDecidesNothing) {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  Literal x(Shape(kF32, {4})), y(Shape(kF32, {4}));
+  for (int64_t i = 0; i < 4; ++i) {
+    x.SetDouble(i, i < 2 ? -inf : inf);
+    y.SetDouble(i, i % 2 == 0 ? nan : std::copysign(nan, -1.0));
+  }
+  RunBoth(
+      "ENTRY e { x = f32[4] parameter(0)  y = f32[4] parameter(1)  c = c64[4] complex(x, y)\n"
+      "ROOT r = c64[4] sqrt(c) }",
+      {x, y});
+}
+
 TEST(IeeeSumTest, AddedConstantsAreNotCancelled) {
   for (const char* type : {"f32", "f16", "bf16", "f64"}) {
     const auto result = RunBoth(fmt::format(R"(HloModule m

@@ -39,10 +39,10 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   // Flat first: that is quick function by function.
   if (target.flat) words = spirv::FlattenBranches(words);
   // The compiler that walks every path takes calls as they are; others replace them by slower means.
-  if (!target.flat && !target.short_blocks)
+  if (!target.flat && !target.short_blocks) {
     words = spirv::ForwardStores(spirv::UnrollLoops(spirv::InlineFunctions(words)));
-  if (target.selects && !target.flat && !target.short_blocks)
-    words = spirv::ForwardStores(spirv::FlattenBranches(words, kMostInFlatSide));
+    if (target.selects) words = spirv::ForwardStores(spirv::FlattenBranches(words, kMostInFlatSide));
+  }
   if (EmulatesDoubles(key, target.variant)) words = WithoutCalls(std::move(words), compiled_for);
   return spirv::WithoutContraction(target.short_blocks ? spirv::BreakLongBlocks(std::move(words), kMostInBlock)
                                                        : std::move(words));

@@ -197,8 +197,24 @@ Result<BlockOp> MakeLogistic(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return Reciprocal(decltype(x)(1) + std::exp(-x)); });
 }
 
+// The root of -inf + NaN i is NaN with an infinite part of either sign by C, which glibc takes from the NaN. A NaN's
+// sign is whatever made it: the part is positive, as it is on devices.
+template <typename T>
+std::complex<T> ComplexRoot(std::complex<T> z) {
+  if (std::isinf(z.real()) && std::isnan(z.imag())) z.imag(std::numeric_limits<T>::quiet_NaN());
+  return std::sqrt(z);
+}
+
 Result<BlockOp> MakeSqrt(const Instruction& i) {
-  if (IsComplex(OperandType(i))) return RealOrComplex(i, [](auto x) { return std::sqrt(x); });
+  if (IsComplex(OperandType(i))) {
+    return RealOrComplex(i, [](auto x) {
+      if constexpr (std::is_arithmetic_v<decltype(x)>) {
+        return std::sqrt(x);
+      } else {
+        return ComplexRoot(x);
+      }
+    });
+  }
   return RealInDouble(i, [](double x) { return std::sqrt(x); });
 }
 Result<BlockOp> MakeCeil(const Instruction& i) {
