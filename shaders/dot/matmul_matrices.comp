@@ -31,12 +31,14 @@
 // SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, RHS_ROWS, K_TAIL, AHEAD, TERMS_AHEAD, RASTER, SPLIT, COLUMNS,
 // EACH_ROW(f), which is f(0u) f(1u) ... of TM / M rows of matrices,
 // STAND_IN with TERM_OF(word, i),
-// or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and
-// load_rhs(batch, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts
-// what is loaded at a time and k of one that lies across counts four, and store(batch, row, unit, share, sums).
+// or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, strip, k, part) and
+// load_rhs(batch, strip, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory
+// counts what is loaded at a time and k, that of a strip, of one that lies across counts four, and store(batch, row,
+// unit, share, sums).
 #include "generated"
 
 #define X (LANES * SUBGROUPS_X * SUBGROUPS_Y)
+#define INVOCATIONS X
 #define TILE_ROWS (SUBGROUPS_Y * TM)
 #define TILE_COLUMNS (SUBGROUPS_X * TN)
 // In fours of words: a row of a strip, what lies from one to the next, both strips.
@@ -64,16 +66,36 @@
 #define B_ACROSS_K
 #endif
 #include "shaders/dot/matrix_units.glsl"
+#include "shaders/dot/strips.glsl"
 
 // Where an invocation's p-th load of a strip of an operand that lies along k, or across it, belongs: 64 neighbouring
 // bytes across k go to eight neighbours, whose writes of turned units then meet few banks.
-#define PLACE(p) (gl_LocalInvocationIndex + (p)*X)
-#define ALONG_ROW(p) (PLACE(p) / (TK / ALONG))
-#define ALONG_K(p) (PLACE(p) % (TK / ALONG))
-#define ACROSS_ROWS(p) (PLACE(p) / (8u * TK / 4u) * 8u + PLACE(p) % 8u)
-#define ACROSS_K(p) (PLACE(p) / 8u % (TK / 4u))
-#define ROWS_K(p) (PLACE(p) / (TILE_COLUMNS / ALONG))
-#define ROWS_COLUMN(p) (PLACE(p) % (TILE_COLUMNS / ALONG))
+#define ALONG_ROW(p) PLACE_OVER(p, TK / ALONG)
+#define ALONG_K(p) PLACE_MODULO(p, TK / ALONG)
+#define ACROSS_ROWS(p) (PLACE_OVER(p, 8u * TK / 4u) * 8u + PLACE_MODULO(p, 8u))
+#define ACROSS_K(p) (PLACE_MODULO(p, 8u * TK / 4u) / 8u)
+#define ROWS_K(p) PLACE_OVER(p, TILE_COLUMNS / ALONG)
+#define ROWS_COLUMN(p) PLACE_MODULO(p, TILE_COLUMNS / ALONG)
+// Where it goes in a strip; the first of an invocation is known when the loop begins.
+#define ALONG_PUT(p) (ALONG_ROW(p) * STRIDE + ALONG_K(p))
+#define ACROSS_WORD(p) (ACROSS_K(p) * FOUR_WORDS)
+#define ACROSS_PUT(p) (4u * ACROSS_ROWS(p) * STRIDE + ACROSS_WORD(p) / 4u)
+#define ROWS_PUT(p) (ROWS_K(p) * RHS_STRIDE + ROWS_COLUMN(p))
+#define ALONG_FROM(first, p) FROM_FIRST(p, TK / ALONG, STRIDE, first, (first) + ALONG_PUT(p) - ALONG_PUT(0u))
+#define ACROSS_FROM(first, p) FROM_FIRST(p, 8u * TK / 4u, 32u * STRIDE, first, (first) + ACROSS_PUT(p) - ACROSS_PUT(0u))
+#define ROWS_FROM(first, p) FROM_FIRST(p, TILE_COLUMNS / ALONG, RHS_STRIDE, first, (first) + ROWS_PUT(p) - ROWS_PUT(0u))
+#if LHS_ALONG_K
+#define LHS_PUT ALONG_PUT(0u)
+#else
+#define LHS_PUT ACROSS_PUT(0u)
+#endif
+#if RHS_ALONG_K
+#define RHS_PUT (STRIDE * TILE_ROWS + ALONG_PUT(0u))
+#elif RHS_ROWS
+#define RHS_PUT (STRIDE * TILE_ROWS + ROWS_PUT(0u))
+#else
+#define RHS_PUT (STRIDE * TILE_ROWS + ACROSS_PUT(0u))
+#endif
 
 // What an invocation loads of the strips that begin at k.
 void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out uint lhs_next[LHS_WORDS * LHS_LOADS],
@@ -81,53 +103,51 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
   [[unroll]] for (uint p = 0u; p < LHS_LOADS; ++p) {
     uint part[LHS_WORDS];
 #if LHS_ALONG_K
-    uint at = k / ALONG + ALONG_K(p), most = STEP_COUNT / ALONG - 1u, place = ALONG * at;
+    uint at = OF_STRIP(k, ALONG, ALONG_K(p)), place = k + ALONG * ALONG_K(p);
     uint row = min(first_row + ALONG_ROW(p), ROW_COUNT - 1u);
 #else
-    uint at = k / 4u + ACROSS_K(p), most = STEP_COUNT / 4u - 1u, place = 4u * at;
+    uint at = OF_STRIP(k, 4u, ACROSS_K(p)), place = k + 4u * ACROSS_K(p);
     uint row = min(first_row / 4u + ACROSS_ROWS(p), ROW_COUNT / 4u - 1u);
 #endif
-    load_lhs(batch, row, bool(K_TAIL) ? min(at, most) : at, part);
+    load_lhs(batch, row, STRIP(k), at, part);
     [[unroll]] for (uint j = 0u; j < LHS_WORDS; ++j)
       lhs_next[LHS_WORDS * p + j] = !bool(K_TAIL) || place < end ? part[j] : 0u;
   }
   [[unroll]] for (uint p = 0u; p < RHS_LOADS; ++p) {
     uint part[RHS_WORDS];
 #if RHS_ALONG_K
-    uint at = k / ALONG + ALONG_K(p), most = STEP_COUNT / ALONG - 1u, place = ALONG * at;
+    uint at = OF_STRIP(k, ALONG, ALONG_K(p)), place = k + ALONG * ALONG_K(p);
     uint column = min(first_column + ALONG_ROW(p), COLUMNS - 1u);
 #elif RHS_ROWS
-    uint at = k + ROWS_K(p), most = STEP_COUNT - 1u, place = at;
+    uint at = OF_STRIP(k, 1u, ROWS_K(p)), place = k + ROWS_K(p);
     uint column = min(first_column / ALONG + ROWS_COLUMN(p), COLUMNS / ALONG - 1u);
 #else
-    uint at = k / 4u + ACROSS_K(p), most = STEP_COUNT / 4u - 1u, place = 4u * at;
+    uint at = OF_STRIP(k, 4u, ACROSS_K(p)), place = k + 4u * ACROSS_K(p);
     uint column = min(first_column / 4u + ACROSS_ROWS(p), UNIT_COUNT - 1u);
 #endif
-    load_rhs(batch, bool(K_TAIL) ? min(at, most) : at, column, part);
+    load_rhs(batch, STRIP(k), at, column, part);
     [[unroll]] for (uint j = 0u; j < RHS_WORDS; ++j)
       rhs_next[RHS_WORDS * p + j] = !bool(K_TAIL) || place < end ? part[j] : 0u;
   }
 }
 
-// What was fetched, into the strips from `base` on.
-void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORDS * RHS_LOADS]) {
+// What was fetched, into the strips from `base` on; an invocation's first loads go to `lhs_put` and `rhs_put` of these.
+void put(uint base, uint lhs_put, uint rhs_put, uint lhs_next[LHS_WORDS * LHS_LOADS],
+         uint rhs_next[RHS_WORDS * RHS_LOADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_LOADS; ++p) {
 #if LHS_ALONG_K
-    PUT_ALONG(base + ALONG_ROW(p) * STRIDE + ALONG_K(p), lhs_next, p);
+    PUT_ALONG(base + ALONG_FROM(lhs_put, p), lhs_next, p);
 #else
-    uint word = ACROSS_K(p) * FOUR_WORDS;
-    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, STRIDE, word % 4u, lhs_next, p);
+    PUT_ACROSS(base + ACROSS_FROM(lhs_put, p), STRIDE, ACROSS_WORD(p) % 4u, lhs_next, p);
 #endif
   }
-  base += STRIDE * TILE_ROWS;
   [[unroll]] for (uint p = 0u; p < RHS_LOADS; ++p) {
 #if RHS_ALONG_K
-    PUT_ALONG(base + ALONG_ROW(p) * STRIDE + ALONG_K(p), rhs_next, p);
+    PUT_ALONG(base + ALONG_FROM(rhs_put, p), rhs_next, p);
 #elif RHS_ROWS
-    PUT_ALONG(base + ROWS_K(p) * RHS_STRIDE + ROWS_COLUMN(p), rhs_next, p);
+    PUT_ALONG(base + ROWS_FROM(rhs_put, p), rhs_next, p);
 #else
-    uint word = ACROSS_K(p) * FOUR_WORDS;
-    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, STRIDE, word % 4u, rhs_next, p);
+    PUT_ACROSS(base + ACROSS_FROM(rhs_put, p), STRIDE, ACROSS_WORD(p) % 4u, rhs_next, p);
 #endif
   }
 }
@@ -227,6 +247,7 @@ void main() {
   uint batch = group;
   uint begin = share * SHARE_STEPS;
   uint end = min(STEP_COUNT, begin + SHARE_STEPS);
+  uint lhs_put = LHS_PUT, rhs_put = RHS_PUT;
   uint sub_row = SUBGROUP / SUBGROUPS_X * TM, sub_column = SUBGROUP % SUBGROUPS_X * TN;
 
   MATRIX_C sums[TM / M * (TN / N)];
@@ -237,7 +258,7 @@ void main() {
 #if AHEAD == 1
   uint base = 0u;
   for (uint k = begin; k < end; k += TK) {
-    put(base, lhs_next, rhs_next);
+    put(base, lhs_put, rhs_put, lhs_next, rhs_next);
     BARRIER();
     fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
     MULTIPLY_STRIPS(base)
@@ -247,12 +268,12 @@ void main() {
   uint lhs_later[LHS_WORDS * LHS_LOADS], rhs_later[RHS_WORDS * RHS_LOADS];
   fetch(batch, first_row, first_column, begin + TK < end ? begin + TK : begin, end, lhs_later, rhs_later);
   for (uint k = begin; k < end; k += 2u * TK) {
-    put(0u, lhs_next, rhs_next);
+    put(0u, lhs_put, rhs_put, lhs_next, rhs_next);
     BARRIER();
     fetch(batch, first_row, first_column, k + 2u * TK < end ? k + 2u * TK : k, end, lhs_next, rhs_next);
     MULTIPLY_STRIPS(0u)
     if (k + TK >= end) break;
-    put(STRIPS, lhs_later, rhs_later);
+    put(STRIPS, lhs_put, rhs_put, lhs_later, rhs_later);
     BARRIER();
     fetch(batch, first_row, first_column, k + 3u * TK < end ? k + 3u * TK : k, end, lhs_later, rhs_later);
     MULTIPLY_STRIPS(STRIPS)

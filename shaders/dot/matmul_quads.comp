@@ -39,9 +39,12 @@
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
 // LHS_ALONG_K, RHS_ALONG_K, K_TAIL, K_LOOP (how the loop over a strip is unrolled), TERMS_AHEAD, COMPACT_LANES, SPLIT, ROLLED,
 // BLOCK,
-// load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the dimension that lies along memory counts
-// quads, and store(batch, row, unit, share, sums).
+// load_lhs(batch, row, strip, k, part) and load_rhs(batch, strip, k, column, part), where the dimension that lies along
+// memory counts quads, and store(batch, row, unit, share, sums).
 #include "generated"
+
+#define INVOCATIONS (X * Y)
+#include "shaders/dot/strips.glsl"
 
 #define ROW_QUADS (Y * TM / 4u)
 #define COLUMN_QUADS (X * TN / 4u)
@@ -56,40 +59,30 @@ shared TermQuad rhs_strips[2u * TK * RHS_STRIDE];
 void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out Held lhs_next[HELD * LHS_QUADS],
            out Held rhs_next[HELD * RHS_QUADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
-    uint e = gl_LocalInvocationIndex + p * (X * Y);
     Held part[HELD];
 #if LHS_ALONG_K
-    uint at = k / 4u + e % (TK / 4u), most = STEP_COUNT / 4u - 1u, place = 4u * at;
-    uint row = min(first_row + e / (TK / 4u), ROW_COUNT - 1u);
+    uint quad = PLACE_MODULO(p, TK / 4u), at = OF_STRIP(k, 4u, quad), place = k + 4u * quad;
+    uint row = min(first_row + PLACE_OVER(p, TK / 4u), ROW_COUNT - 1u);
 #else
-    uint at = k + e / ROW_QUADS, most = STEP_COUNT - 1u, place = at;
-    uint row = min(first_row / 4u + e % ROW_QUADS, ROW_COUNT / 4u - 1u);
+    uint across = PLACE_OVER(p, ROW_QUADS), at = OF_STRIP(k, 1u, across), place = k + across;
+    uint row = min(first_row / 4u + PLACE_MODULO(p, ROW_QUADS), ROW_COUNT / 4u - 1u);
 #endif
-#if K_TAIL
-    load_lhs(batch, row, min(at, most), part);
-    [[unroll]] for (uint j = 0u; j < HELD; ++j) lhs_next[HELD * p + j] = place < end ? part[j] : Held(0);
-#else
-    load_lhs(batch, row, at, part);
-    [[unroll]] for (uint j = 0u; j < HELD; ++j) lhs_next[HELD * p + j] = part[j];
-#endif
+    load_lhs(batch, row, STRIP(k), at, part);
+    [[unroll]] for (uint j = 0u; j < HELD; ++j)
+      lhs_next[HELD * p + j] = !bool(K_TAIL) || place < end ? part[j] : Held(0);
   }
   [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
-    uint e = gl_LocalInvocationIndex + p * (X * Y);
     Held part[HELD];
 #if RHS_ALONG_K
-    uint at = k / 4u + e % (TK / 4u), most = STEP_COUNT / 4u - 1u, place = 4u * at;
-    uint column = min(first_column + e / (TK / 4u), COLUMNS - 1u);
+    uint quad = PLACE_MODULO(p, TK / 4u), at = OF_STRIP(k, 4u, quad), place = k + 4u * quad;
+    uint column = min(first_column + PLACE_OVER(p, TK / 4u), COLUMNS - 1u);
 #else
-    uint at = k + e / COLUMN_QUADS, most = STEP_COUNT - 1u, place = at;
-    uint column = min(first_column / 4u + e % COLUMN_QUADS, UNIT_COUNT - 1u);
+    uint across = PLACE_OVER(p, COLUMN_QUADS), at = OF_STRIP(k, 1u, across), place = k + across;
+    uint column = min(first_column / 4u + PLACE_MODULO(p, COLUMN_QUADS), UNIT_COUNT - 1u);
 #endif
-#if K_TAIL
-    load_rhs(batch, min(at, most), column, part);
-    [[unroll]] for (uint j = 0u; j < HELD; ++j) rhs_next[HELD * p + j] = place < end ? part[j] : Held(0);
-#else
-    load_rhs(batch, at, column, part);
-    [[unroll]] for (uint j = 0u; j < HELD; ++j) rhs_next[HELD * p + j] = part[j];
-#endif
+    load_rhs(batch, STRIP(k), at, column, part);
+    [[unroll]] for (uint j = 0u; j < HELD; ++j)
+      rhs_next[HELD * p + j] = !bool(K_TAIL) || place < end ? part[j] : Held(0);
   }
 }
 
@@ -109,25 +102,23 @@ uvec4 ACROSS_K(uvec4 w) {
 // What was fetched, into the strips `which`.
 void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_QUADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
-    uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * LHS_STRIDE);
+    uint base = which * (TK * LHS_STRIDE);
 #if LHS_ALONG_K
-    uint kk = 4u * (e % (TK / 4u));
+    uint kk = 4u * PLACE_MODULO(p, TK / 4u), row = PLACE_OVER(p, TK), of_four = PLACE_MODULO(p, TK) / (TK / 4u);
     TermQuad quad = FETCHED(lhs_next, p);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      lhs_strips[base + (kk + j) * LHS_STRIDE + e / TK][e / (TK / 4u) % 4u] = quad[j];
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) lhs_strips[base + (kk + j) * LHS_STRIDE + row][of_four] = quad[j];
 #else
-    lhs_strips[base + e] = ACROSS_K(FETCHED(lhs_next, p));
+    lhs_strips[base + PLACE(p)] = ACROSS_K(FETCHED(lhs_next, p));
 #endif
   }
   [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
-    uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * RHS_STRIDE);
+    uint base = which * (TK * RHS_STRIDE);
 #if RHS_ALONG_K
-    uint kk = 4u * (e % (TK / 4u));
+    uint kk = 4u * PLACE_MODULO(p, TK / 4u), column = PLACE_OVER(p, TK), of_four = PLACE_MODULO(p, TK) / (TK / 4u);
     TermQuad quad = FETCHED(rhs_next, p);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      rhs_strips[base + (kk + j) * RHS_STRIDE + e / TK][e / (TK / 4u) % 4u] = quad[j];
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) rhs_strips[base + (kk + j) * RHS_STRIDE + column][of_four] = quad[j];
 #else
-    rhs_strips[base + e] = ACROSS_K(FETCHED(rhs_next, p));
+    rhs_strips[base + PLACE(p)] = ACROSS_K(FETCHED(rhs_next, p));
 #endif
   }
 }

@@ -104,8 +104,11 @@ std::string IndexWriter::Index(const IndexExpression& expression) {
         continue;
       }
       if (!text.empty()) text += " + ";
-      // Negative coefficients wrap: the sum is right modulo 2^32.
-      text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(term.coefficient);
+      // Negative coefficients wrap: the sum is right modulo 2^32. One parameter for one product, which compilers then
+      // see is the same.
+      text += term.coefficient == 1 ? digit : digit + " * " + Once(fmt::format("{}*{}", digit, term.coefficient), [&] {
+        return kernel_.Param(term.coefficient);
+      });
     }
     if (expression.constant != 0) {
       text += (text.empty() ? "" : " + ") + kernel_.Param(expression.constant);

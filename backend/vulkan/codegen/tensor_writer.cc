@@ -73,6 +73,29 @@ std::optional<TensorWriter::GroupPlace> TensorWriter::FindGroup(int k, const Ind
   return found;
 }
 
+std::optional<MultiIndex> TensorWriter::Existing(const MultiIndex& index, const Shape& shape,
+                                                 std::span<const std::string> conditions) {
+  IndexExpression linear = space_.Linearize(index, shape.dimensions());
+  const int64_t elements = shape.ElementCount();
+  const bool groups = elements % vector_width_ == 0 && std::ranges::all_of(linear.terms, [&](const IndexTerm& term) {
+                        return term.coefficient % vector_width_ == 0;
+                      });
+  const int64_t width = groups ? vector_width_ : 1, place = ((linear.constant % width) + width) % width;
+  linear.constant -= place;
+  for (IndexTerm& term : linear.terms) term.coefficient /= width;
+  linear.constant /= width;
+  const auto [low, high] = space_.Range(linear);
+  if (low < -(int64_t{1} << 31) || high >= int64_t{1} << 31) return std::nullopt;
+  const std::string there = fmt::format("{}", fmt::join(conditions, " && "));
+  const IndexExpression chosen = VariableOnce(there + ":" + KeyOf(linear), elements / width, [&] {
+    return fmt::format("{} ? {} : 0u", there, Index(linear));
+  });
+  const int variable = chosen.terms.empty() ? -1 : chosen.terms[0].variable;
+  if (width > 1 && std::ranges::find(vector_variables_, variable) == vector_variables_.end())
+    vector_variables_.push_back(variable);
+  return space_.Delinearize(space_.Add(space_.Scale(chosen, width), {{}, place}), shape.dimensions());
+}
+
 // A group of packed elements is whole words.
 IndexExpression TensorWriter::WordOf(int k, const GroupPlace& at) const {
   const int64_t bytes = StorageBytes(kernel_.buffer_type(k));

@@ -35,6 +35,10 @@ class TensorWriter : public IndexWriter {
   // What is loaded in pairs and stored after little arithmetic: LLVM would store a half of a 64-bit lane by a look at
   // the 64-bit vector on the stack, but for a zero that it does not know it is. (Elsewhere it costs a twentieth.)
   void HideLoads() { hides_loads_ = true; }
+  // The index itself where all conditions hold, else that of the first element: an element that exists, whose index is
+  // counted in groups where it can be. None: the index cannot be counted in 32 bits. Memoised.
+  std::optional<MultiIndex> Existing(const MultiIndex& index, const Shape& shape,
+                                     std::span<const std::string> conditions);
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.

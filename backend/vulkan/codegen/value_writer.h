@@ -45,6 +45,9 @@ class ValueWriter : public MoveWriter {
   // from `index` on, where plain maps lead to an operand that is read in such groups. Empty: it is not. Memoised.
   std::vector<std::string> GroupWords(const Instruction& instruction, MultiIndex index);
 
+  // Neither loaded, nor a constant or an iota, nor elements of these.
+  bool IsComputed(const Instruction& value) const;
+
   // The statements so far; the writer starts afresh (bindings and overrides stay).
   using TensorWriter::Take;
 
@@ -61,8 +64,6 @@ class ValueWriter : public MoveWriter {
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
   // A local of the type.
   std::string Named(ElementType type, Expression value);
-  // Neither loaded, nor a constant or an iota, nor elements of these.
-  bool IsComputed(const Instruction& value) const;
   std::string ConstantValue(const Instruction& instruction);
   std::string IotaValue(const Instruction& instruction, const MultiIndex& index);
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);

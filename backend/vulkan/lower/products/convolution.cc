@@ -296,7 +296,7 @@ class ConvolutionReader final : public ProductReader {
     return index;
   }
 
-  // An element of an operand, and when it is there.
+  // An element of an operand, and when it is there; else the index is one that exists.
   struct Element {
     MultiIndex index;
     std::vector<std::string> conditions;
@@ -305,12 +305,21 @@ class ConvolutionReader final : public ProductReader {
   // None in the padding and in the holes of the base dilation: zero takes part in the sum like any element. So it does
   // where a phase has no tap, as the kernel is there.
   Element ElementOf(ValueWriter& writer, bool lhs, const ProductPlace& at) const {
+    if (!writer.IsComputed(operand(lhs))) {
+      Element element = ElementOf(writer, lhs, at, /*clamps=*/false);
+      if (element.conditions.empty()) return element;
+      std::optional<MultiIndex> index = writer.Existing(element.index, operand(lhs).shape(), element.conditions);
+      if (index.has_value()) return {*std::move(index), std::move(element.conditions)};
+    }
+    return ElementOf(writer, lhs, at, /*clamps=*/true);
+  }
+  Element ElementOf(ValueWriter& writer, bool lhs, const ProductPlace& at, bool clamps) const {
     const IndexExpression& free = lhs ? at.row : at.column;
     IndexSpace& space = writer.space();
     const Batch batch = BatchOf(space, at.batch);
     Element element;
     const auto exists = [&](size_t d, const IndexExpression& reach) {
-      return ElementAt(writer, reach, window_[d].size, 1, &element.conditions);
+      return ElementAt(writer, reach, window_[d].size, 1, &element.conditions, clamps);
     };
     if (!IsInput(lhs)) {
       element.index = KernelIndex(space, batch, free, at.k, exists);
@@ -321,7 +330,7 @@ class ConvolutionReader final : public ProductReader {
           const int64_t size = input().shape().dimension(static_cast<int>(dims_.input_spatial[d]));
           const bool phased = phases_[d].period > 1;
           if (phased) exists(d, ReachOf(space, d, batch.phases[d], tap));
-          return ElementAt(writer, position, size, phased ? 1 : window_[d].lhs_dilate, &element.conditions);
+          return ElementAt(writer, position, size, phased ? 1 : window_[d].lhs_dilate, &element.conditions, clamps);
         });
     return element;
   }

@@ -28,6 +28,9 @@ std::string MultiplyAddText(ElementType type, bool fused) {
   return fmt::format("{{ precise Sum product_ = {}; precise Sum next_ = sum + product_; sum = next_; }}", product);
 }
 
+constexpr std::string_view kLoadLhs = "load_lhs(uint batch, uint row, uint strip, uint k",
+                           kLoadRhs = "load_rhs(uint batch, uint strip, uint k, uint column";
+
 constexpr int64_t kMostBytes = int64_t{1} << 32;  // that layouts, whose places have 32 bits, reach
 
 bool TakesQuads(ElementType sum) {
@@ -119,7 +122,7 @@ class QuadWriter : ProductParts {
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
-        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
+        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, HasTail(steps) ? 1 : 0,
         kernel.Data(work.columns));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
     // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
@@ -157,16 +160,15 @@ class QuadWriter : ProductParts {
     const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
     const DotWork& work = reader_.work;
     const int64_t per_term = bytes ? 4 : 1;
-    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
-                   work.columns / (!lhs && !along_k ? 4 : 1));
+    Hook f = BeginLoad(kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term, along_k ? 4 : 1,
+                       work.columns / (!lhs && !along_k ? 4 : 1));
     const Parameter along = along_k ? kK : lhs ? kRow : kColumn;
     Vectorize(f, along, 4);
     std::vector<std::string> part;
     for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
       ProductPlace at = PlaceOf(f);
-      IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
-      neighbour = f.Nth(along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
-      if (bytes) at.k = along_k ? f.Nth(kK, 16, 4 * j) : f.Nth(kK, 4, j);
+      at.k = TermOf(f, (along_k ? 4 : 1) * per_term, along_k ? j * per_term : bytes ? j : 0, per_term);
+      if (!along_k) (lhs ? at.row : at.column) = f.Nth(along, 4, bytes ? 0 : j);
       if (terms == QuadTerms::kValues) {
         part.push_back(reader_.Value(f.writer, lhs, at));
         continue;
@@ -178,7 +180,7 @@ class QuadWriter : ProductParts {
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
     f.Define(fmt::format("void {}, out Held part[HELD])",
-                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column"));
+                         lhs ? kLoadLhs : kLoadRhs));
     return true;
   }
 
@@ -372,14 +374,14 @@ class ProductWriter : ProductParts {
     const int64_t per_load = turns ? 4 : 16 / StorageBytes(shape_.matrix->term), steps = turns     ? 4
                                                                                          : along_k ? per_load
                                                                                                    : 1;
-    Hook f = Begin(kernel, work.rows / (lhs && !along_k ? per_load : 1), work.k / steps,
-                   work.columns / (!lhs && !along_k ? per_load : 1));
+    Hook f = BeginLoad(kernel, work.rows / (lhs && !along_k ? per_load : 1), work.k, steps,
+                       work.columns / (!lhs && !along_k ? per_load : 1));
     f.writer.Vectorize(along_k ? kK : lhs ? kRow : kColumn, static_cast<int>(per_load));
     std::vector<std::string> part;
     bool in_memory = true;
     for (int64_t k = 0; k < (turns ? 4 : 1); ++k) {
       ProductPlace at = PlaceOf(f);
-      at.k = f.Nth(kK, steps, k);
+      at.k = TermOf(f, steps, k);
       if (!along_k) (lhs ? at.row : at.column) = f.Nth(lhs ? kRow : kColumn, per_load, 0);
       std::vector<std::string> words = WordsInMemory(f, lhs, at);
       in_memory &= !words.empty();
@@ -389,8 +391,7 @@ class ProductWriter : ProductParts {
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
     kernel.Append("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size());
     f.Define(fmt::format("void {}, out uint part[{}])",
-                         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
-                         part.size()));
+                         lhs ? kLoadLhs : kLoadRhs, part.size()));
     return in_memory;
   }
 
@@ -406,7 +407,7 @@ class ProductWriter : ProductParts {
         "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define RHS_ROWS {}\n#define K_TAIL {}\n#define AHEAD {}\n"
         "#define TERMS_AHEAD {}\n#define RASTER {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
-        AlongK(false) ? 1 : 0, shape_.rhs_rows ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, shape_.ahead,
+        AlongK(false) ? 1 : 0, shape_.rhs_rows ? 1 : 0, HasTail(work.k) ? 1 : 0, shape_.ahead,
         shape_.terms_ahead ? 1 : 0, shape_.raster, kernel.Data(work.columns));
     kernel.Append("#define EACH_ROW(f)");
     for (uint32_t i = 0; i < shape_.tile_rows / shape_.matrix->rows; ++i) kernel.Append(" f({}u)", i);

@@ -17,11 +17,25 @@ class ProductParts {
                const BufferSlice& shares = {})
       : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
 
-  enum Parameter { kBatch, kRow, kK, kColumn, kShare };
-  Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
-    return Hook(
-        kernel, reader_.body(), buffers_,
-        {{"batch", reader_.work.batches}, {"row", rows}, {"k", steps}, {"column", columns}, {"share", shape_.splits}});
+  enum Parameter { kBatch, kRow, kK, kColumn, kShare, kStrip };
+  Hook Begin(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns, int64_t strips = 1) const {
+    return Hook(kernel, reader_.body(), buffers_,
+                {{"batch", reader_.work.batches},
+                 {"row", rows},
+                 {"k", steps},
+                 {"column", columns},
+                 {"share", shape_.splits},
+                 {"strip", strips}});
+  }
+  // Of loads `per` at a time along k, of `steps`: by shaders/dot/strips.glsl.
+  Hook BeginLoad(KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t per, int64_t columns) const {
+    const bool tail = HasTail(steps);
+    return Begin(kernel, rows, (tail ? steps : shape_.k_step) / per, columns, tail ? 1 : steps / shape_.k_step);
+  }
+  bool HasTail(int64_t steps) const { return steps % shape_.k_step != 0; }
+  // The value of k there, of steps that are `of_step` values each.
+  IndexExpression TermOf(const Hook& f, int64_t width, int64_t j, int64_t of_step = 1) const {
+    return f.space.Add(f.Nth(kK, width, j), f.space.Scale(f.at(kStrip), shape_.k_step * of_step));
   }
   static void Vectorize(Hook& f, Parameter parameter, int64_t width) {
     if (width == 4 || width == 8) f.writer.Vectorize(parameter, static_cast<int>(width));

@@ -13,7 +13,7 @@ IndexExpression TapPosition(IndexSpace& space, const WindowDimension& w, const I
 }
 
 IndexExpression ElementAt(ValueWriter& writer, const IndexExpression& position, int64_t size, int64_t dilate,
-                          std::vector<std::string>* conditions) {
+                          std::vector<std::string>* conditions, bool clamps) {
   IndexSpace& space = writer.space();
   const int64_t spread = (size - 1) * dilate + 1;
   const auto [low, high] = space.Range(position);
@@ -23,6 +23,7 @@ IndexExpression ElementAt(ValueWriter& writer, const IndexExpression& position, 
   if (!inside) {
     conditions->push_back(fmt::format("{} < {}", writer.Index(position), writer.kernel().Param(spread)));
   }
+  if (!clamps && dilate == 1) return position;
   if (spread == 1) return {};
   const IndexExpression place = writer.Clamped(position, spread);
   if (dilate == 1) return place;

@@ -15,9 +15,9 @@ IndexExpression TapPosition(IndexSpace& space, const WindowDimension& w, const I
                             const IndexExpression& tap);
 
 // The index of the element at a position of a dimension of `size` (above 0) elements `dilate` apart: inside in any
-// case. Appends what must hold for an element to be there.
+// case, but where `clamps` is false, for TensorWriter::Existing. Appends what must hold for an element to be there.
 IndexExpression ElementAt(ValueWriter& writer, const IndexExpression& position, int64_t size, int64_t dilate,
-                          std::vector<std::string>* conditions);
+                          std::vector<std::string>* conditions, bool clamps = true);
 
 // The value where all conditions hold, else the other one.
 std::string ChosenText(const std::vector<std::string>& conditions, const std::string& value, const std::string& other);
