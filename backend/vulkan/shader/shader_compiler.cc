@@ -158,10 +158,26 @@ std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarge
   spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_1);
   spvtools::OptimizerOptions options;
   options.set_run_validator(false);
+  // Most passes leave modules alone that name an extension which they do not know, such as these, which say what
+  // SPIR-V 1.5 has without them: they do not see it.
+  static const auto* core = new spirv::Instructions{spirv::ExtensionNamed("SPV_KHR_physical_storage_buffer"),
+                                                    spirv::ExtensionNamed("SPV_KHR_float_controls")};
+  spirv::Instructions instructions = spirv::Read(words), hidden;
+  std::erase_if(instructions, [&](const spirv::Instruction& instruction) {
+    if (std::ranges::find(*core, instruction) == core->end()) return false;
+    hidden.push_back(instruction);
+    return true;
+  });
+  if (!hidden.empty()) words = spirv::ModuleOf(words, instructions);
   std::vector<uint32_t> simpler;
-  const bool done =
-      optimizer.RegisterPassesFromFlags(passes) && optimizer.Run(words.data(), words.size(), &simpler, options);
-  return done ? simpler : words;
+  if (optimizer.RegisterPassesFromFlags(passes) && optimizer.Run(words.data(), words.size(), &simpler, options))
+    words = std::move(simpler);
+  if (hidden.empty()) return words;
+  instructions = spirv::Read(words);
+  const auto behind_capabilities = std::ranges::find_if(
+      instructions, [](const spirv::Instruction& instruction) { return instruction.op() != spirv::OpCapability; });
+  instructions.insert(behind_capabilities, hidden.begin(), hidden.end());
+  return spirv::ModuleOf(words, instructions);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
-#include <span>
 #include <string>
 
 #include "backend/vulkan/spirv/spirv_words.h"
@@ -13,18 +12,6 @@ namespace {
 
 // Before SPIR-V 1.4 they are an extension's, which the module names.
 constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
-
-std::vector<uint32_t> NameOfExtension() {
-  std::vector<uint32_t> name(kFloatControls.size() / 4 + 1, 0);
-  for (size_t i = 0; i < kFloatControls.size(); ++i)
-    name[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(kFloatControls[i])) << 8 * (i % 4);
-  return name;
-}
-
-bool NamesFloatControls(const Instruction& instruction) {
-  return instruction.op() == OpExtension &&
-         std::ranges::equal(std::span(instruction.words).subspan(1), NameOfExtension());
-}
 
 }  // namespace
 
@@ -40,10 +27,11 @@ std::array<FloatMode, 3> FloatModesOf(const DeviceFacts& facts) {
 
 std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words) {
   const auto modes = FloatModesOf(facts);
+  const Instruction extension = ExtensionNamed(kFloatControls);
   // A module declares a capability once, for all widths that it has modes of.
   const auto stays = [&](const Instruction& instruction) {
     const bool is_mode = instruction.op() == OpExecutionMode;
-    if (NamesFloatControls(instruction)) return std::ranges::any_of(modes, &FloatMode::any);
+    if (instruction == extension) return std::ranges::any_of(modes, &FloatMode::any);
     if (!is_mode && instruction.op() != OpCapability) return true;
     const uint32_t name = instruction.words[is_mode ? 2 : 1];
     const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
@@ -80,8 +68,7 @@ std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32
   }
   words.insert(words.begin() + static_cast<std::ptrdiff_t>(place), missing.begin(), missing.end());
   if (words[kVersionWord] < kVersion14) {
-    std::vector<uint32_t> extension = NameOfExtension();
-    extension.insert(extension.begin(), static_cast<uint32_t>(extension.size() + 1) << 16 | OpExtension);
+    const Words extension = ExtensionNamed(kFloatControls).words;
     words.insert(words.begin() + static_cast<std::ptrdiff_t>(behind_capabilities), extension.begin(), extension.end());
   }
   return words;

@@ -108,6 +108,17 @@ Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands) {
   return instruction;
 }
 
+Instruction ExtensionNamed(std::string_view name) {
+  Instruction extension = Make(OpExtension, {});
+  for (size_t i = 0; i <= name.size(); i += 4) {
+    uint32_t word = 0;
+    for (size_t j = i; j < std::min(i + 4, name.size()); ++j)
+      word |= static_cast<uint32_t>(static_cast<uint8_t>(name[j])) << 8 * (j - i);
+    AddOperand(extension, word);
+  }
+  return extension;
+}
+
 void AddOperand(Instruction& instruction, uint32_t operand) {
   instruction.words.push_back(operand);
   instruction.words[0] += kOneWord;

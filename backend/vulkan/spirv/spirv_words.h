@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <spirv/unified1/spirv.hpp>
+#include <string_view>
 #include <vector>
 
 #include "core/host/ranges.h"
@@ -59,6 +60,7 @@ using Words = std::vector<uint32_t>;
 struct Instruction {
   Words words;
   uint32_t op() const { return words[0] & 0xffffu; }
+  friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 using Instructions = std::vector<Instruction>;
 
@@ -78,6 +80,8 @@ bool IsWholeModule(const Words& words);
 // Whether the module asks for a capability (these instructions come first).
 bool Declares(const Words& words, Capability capability);
 Instruction Make(uint32_t op, std::initializer_list<uint32_t> operands);
+// OpExtension of that name.
+Instruction ExtensionNamed(std::string_view name);
 constexpr uint32_t kOneWord = 1u << 16;  // of an instruction's length, in its first word
 void AddOperand(Instruction& instruction, uint32_t operand);
 inline bool IsType(uint32_t op) { return op >= kFirstType && op <= kLastType; }

@@ -612,12 +612,12 @@ FN vec2 add_wide_f32(vec2 a, vec2 b) {
   return is_finite_f32(hi) ? vec2(hi, lo) : vec2(s, 0.0f);
 }
 // a.x * b.x exactly, but for remainders below 2^-149 and products beyond the range. A device that flushes denormals may
-// lose a part of a factor, which the other one makes large: more than half a unit of the product is no remainder.
+// lose a part of a factor, which the other one makes large: more than half a unit of the product is no remainder, nor is
+// what an infinity or NaN leaves.
 FN vec2 multiply_wide_f32(vec2 a, vec2 b) {
   F lo;
   F p = two_prod_f32(a.x, b.x, lo);
-  bool remainder = is_finite_f32(p) && magnitude_f32(lo) <= magnitude_f32(p) * 1.1920929e-7f;
-  return vec2(p, remainder ? lo : 0.0f);
+  return vec2(p, magnitude_f32(lo) < magnitude_f32(p) * 1.1920929e-7f ? lo : 0.0f);
 }
 // Products of many factors in two floats, x + y. In order, x is that rounded to f32; zero, not finite or below 2^-100,
 // where remainders lose digits: x as it is, without a remainder.
