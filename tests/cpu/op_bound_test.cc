@@ -88,6 +88,28 @@ TEST(OpBoundTest, SumsInVariadicWindowsAndScattersHaveTheirBound) {
   EXPECT_EQ(scatter.bound.leaves.at(1).magnitudes, nullptr);
 }
 
+// As those of a reduction do: an infinity may meet what has become 0, where its factors come together.
+TEST(OpBoundTest, ProductsOfScattersMayLoseAnInfinity) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Bounded b = BoundOfRoot(
+      "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] multiply(a, b) }\n"
+      "ENTRY e { x = f32[5] parameter(0)  o = f32[2] parameter(1)  i = s32[5,1] parameter(2)\n"
+      "  ROOT r = f32[2] scatter(o, i, x), update_window_dims={}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f }",
+      {Literal::FromVector<float>(Shape(ElementType::kF32, {5}), std::vector<float>{infinity, 1e-30F, 1e-30F, 2, 3}),
+       Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{1, 1}),
+       Literal::FromVector<int32_t>(Shape(ElementType::kS32, {5, 1}), std::vector<int32_t>{0, 0, 0, 1, 1})});
+  const auto agrees = [&](float first, float second) {
+    const Literal actual =
+        Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{first, second});
+    return Compare(actual, b.expected, b.bound.leaves.at(0)).agrees();
+  };
+  EXPECT_TRUE(agrees(infinity, 6));
+  EXPECT_TRUE(agrees(std::numeric_limits<float>::quiet_NaN(), 6));
+  EXPECT_FALSE(agrees(infinity, std::numeric_limits<float>::quiet_NaN()));
+  EXPECT_FALSE(agrees(infinity, 6.01F));
+}
+
 TEST(OpBoundTest, SelectAndScatterAddsMagnitudesWhereTheOperandPoints) {
   const Bounded b = BoundOfRoot(
       "ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }\n"

@@ -645,8 +645,6 @@ class BoundMaker {
   void MakeReduction(const std::vector<ElementType>& accumulators) {
     const std::vector<ReducerKind> kinds = KindsOfReducer(*instruction_.called(0));
     if (kinds.size() != leaves_.size() || accumulators.size() != leaves_.size()) return MakeDefault();
-    const bool scatters = instruction_.opcode() == Opcode::kScatter;
-    if (scatters && std::ranges::find(kinds, ReducerKind::kProduct) != kinds.end()) return MakeDefault();
     MakeSum(kinds, accumulators);
   }
 
