@@ -9,6 +9,8 @@
 // the values are multiplied and added to the results, which stay in matrices. With REDUCES the lanes of a row combine
 // its weights instead.
 //
+// With HOLDS_ROWS a subgroup keeps its rows' terms in matrices, and tiles lie where they did.
+//
 // A row of a tile holds KEYS scores; then KEYS weights of 16 bits; in the end KEYS columns of its result. Behind it a
 // word of each of its lanes.
 //
@@ -17,12 +19,14 @@
 //
 // GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys.
 //
-// The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, PRODUCTS, SUMS, REDUCES, DEPTH_0,
-// DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1, multiples of 4, WEIGHT_PAIR(low, high), a word of two weights;
-// load_row_0(batch, row, unit, words) ... load_key_1(batch, key, unit, words), which give eight depths,
-// load_value_0(batch, key, unit, words), load_value_1, which give four columns; weigh(batch, row, keys, scores,
-// weights) for four keys, sees, vanishes, IDENTITY, combine and store_0(batch, row, unit,
-// quad), store_1 or store(batch, row, value) as in attention/chain.comp.
+// The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, KEY_TAIL (blocks of that many do not
+// divide the keys), HOLDS_ROWS, PRODUCTS, SUMS, REDUCES, DEPTH_0,
+// DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1, multiples of 4, WEIGHT_PAIR(low, high), a word of two weights, which are
+// rounded, load_row_0(batch, row, unit, words) ... load_key_1(batch, key, unit, words), which give eight depths,
+// load_value_0(batch, key, unit, words), load_value_1, which give four columns, know_row(batch, row), which is called
+// before weigh(batch, row, unit, keys, scores, weights) for four keys, those of a unit where four divide all keys, sees,
+// vanishes, IDENTITY, combine and store_0(batch, row, unit, quad), store_1 or store(batch, row, value) as in
+// attention/chain.comp.
 #include "generated"
 
 #define X (LANES * SUBGROUPS)
@@ -37,16 +41,18 @@
 #define VALUES_STRIDE (KEYS / 8u + 1u)
 #define TILE_STRIDE (KEYS / 4u + 1u)
 #define TILES_AT 0u
-#define TERMS_AT_0 (TILES * ROWS * TILE_STRIDE)
-#define KEYS_AT_0 (TERMS_AT_0 + ROWS * TERMS_STRIDE(0))
-#define TERMS_END_0 (KEYS_AT_0 + KEYS * TERMS_STRIDE(0))
+#define TILES_END (TILES * ROWS * TILE_STRIDE)
+#define TERMS_AT_0 (bool(HOLDS_ROWS) ? 0u : TILES_END)
+#define TERMS_AT_1 (TERMS_AT_0 + ROWS * TERMS_STRIDE(0))
 #if PRODUCTS > 1
-#define TERMS_AT_1 TERMS_END_0
-#define KEYS_AT_1 (TERMS_AT_1 + ROWS * TERMS_STRIDE(1))
+#define TERMS_END (TERMS_AT_1 + ROWS * TERMS_STRIDE(1))
 #define VALUES_AT_0 (KEYS_AT_1 + KEYS * TERMS_STRIDE(1))
 #else
-#define VALUES_AT_0 TERMS_END_0
+#define TERMS_END TERMS_AT_1
+#define VALUES_AT_0 KEYS_AT_1
 #endif
+#define KEYS_AT_0 (TERMS_END > TILES_END ? TERMS_END : TILES_END)
+#define KEYS_AT_1 (KEYS_AT_0 + KEYS * TERMS_STRIDE(0))
 #if REDUCES
 #define SHARED_FOURS VALUES_AT_0
 #else
@@ -64,30 +70,58 @@ shared uint weighing;  // hidden keys that do weigh something
 
 #include "shaders/dot/matrix_units.glsl"
 
+// One of a tile's rows, or of a block's keys, that there is.
+#define HELD_ROW(row, count) min(row, (count)-1u)
+#define HELD_KEY(key, count) (bool(KEY_TAIL) ? min(key, (count)-1u) : (key))
+#define IS_KEY(key) (!bool(KEY_TAIL) || (key) < key_count)
+
+// Turns in which the workgroup goes over so many things, without tests where it divides them.
+#define EACH_TURN(turn, things) [[unroll]] for (uint turn = 0u; turn < ((things) + X - 1u) / X; ++turn)
+#define IN_TURN(e, things) ((things) % X == 0u || (e) < (things))
+
 // A block's terms, of rows or of keys, 16 bytes at a time: depths beyond the end are zero.
-#define STAGE_TERMS(p, load, at, stage_count, first, count)                                             \
-  for (uint e = gl_LocalInvocationIndex; e < (stage_count) * (DEPTHS(p) / 8u); e += X) {                \
-    uint item = e / (DEPTHS(p) / 8u), unit = e % (DEPTHS(p) / 8u), words[4] = uint[4](0u, 0u, 0u, 0u);  \
-    if (DEPTHS(p) == DEPTH_##p || 8u * unit < DEPTH_##p)                                                \
-      load(batch, (first) + min(item, (count)-1u), unit, words);                                        \
-    PUT_ALONG((at) + item * TERMS_STRIDE(p) + unit, words, 0u);                                         \
+#define STAGE_TERMS(p, load, at, stage_count, first, count, HELD)                                         \
+  EACH_TURN(turn, (stage_count) * (DEPTHS(p) / 8u)) {                                                     \
+    uint e = gl_LocalInvocationIndex + turn * X;                                                          \
+    if (IN_TURN(e, (stage_count) * (DEPTHS(p) / 8u))) {                                                   \
+      uint item = e / (DEPTHS(p) / 8u), unit = e % (DEPTHS(p) / 8u), words[4] = uint[4](0u, 0u, 0u, 0u);  \
+      if (DEPTHS(p) == DEPTH_##p || 8u * unit < DEPTH_##p)                                                \
+        load(batch, (first) + HELD(item, count), unit, words);                                            \
+      PUT_ALONG((at) + item * TERMS_STRIDE(p) + unit, words, 0u);                                         \
+    }                                                                                                     \
   }
 
 // Its values, four keys of four columns at a time: keys and columns beyond the end are zero. Neighbours along columns
 // go to neighbouring invocations.
-#define STAGE_VALUES(s, load)                                                                     \
-  for (uint e = gl_LocalInvocationIndex; e < KEYS / 4u * (RESULTS(s) * N / 4u); e += X) {         \
-    uint unit = e % (RESULTS(s) * N / 4u), four = e / (RESULTS(s) * N / 4u), words[8];            \
-    [[unroll]] for (uint i = 0u; i < 4u; ++i) {                                                   \
-      uint part[2] = uint[2](0u, 0u);                                                             \
-      uint key = 4u * four + i;                                                                   \
-      if (RESULTS(s) * N == COLUMNS_##s || 4u * unit < COLUMNS_##s)                               \
-        load(batch, first_key + min(key, key_count - 1u), unit, part);                            \
-      [[unroll]] for (uint j = 0u; j < 2u; ++j) words[2u * i + j] = key < key_count ? part[j] : 0u; \
-    }                                                                                             \
-    uint at = VALUES_AT_##s + 4u * unit * VALUES_STRIDE + four / 2u;                              \
-    PUT_ACROSS(at, VALUES_STRIDE, 2u * (four % 2u), words, 0u);                                   \
+#define STAGE_VALUES(s, load)                                                                         \
+  EACH_TURN(turn, KEYS / 4u * (RESULTS(s) * N / 4u)) {                                                \
+    uint e = gl_LocalInvocationIndex + turn * X;                                                      \
+    if (IN_TURN(e, KEYS / 4u * (RESULTS(s) * N / 4u))) {                                              \
+      uint unit = e % (RESULTS(s) * N / 4u), four = e / (RESULTS(s) * N / 4u), words[8];              \
+      [[unroll]] for (uint i = 0u; i < 4u; ++i) {                                                     \
+        uint part[2] = uint[2](0u, 0u);                                                               \
+        uint key = 4u * four + i;                                                                     \
+        if (RESULTS(s) * N == COLUMNS_##s || 4u * unit < COLUMNS_##s)                                 \
+          load(batch, first_key + HELD_KEY(key, key_count), unit, part);                              \
+        [[unroll]] for (uint j = 0u; j < 2u; ++j) words[2u * i + j] = IS_KEY(key) ? part[j] : 0u;     \
+      }                                                                                               \
+      uint at = VALUES_AT_##s + 4u * unit * VALUES_STRIDE + four / 2u;                                \
+      PUT_ACROSS(at, VALUES_STRIDE, 2u * (four % 2u), words, 0u);                                     \
+    }                                                                                                 \
   }
+
+// A subgroup's rows' terms from a depth on.
+#define LOAD_ROWS(p, a, d) LOAD_A(a, TERMS_AT_##p + SUBGROUP * M * TERMS_STRIDE(p) + (d) / 8u, TERMS_STRIDE(p))
+#if HOLDS_ROWS
+#define TERMS_OF_ROWS(p, a, d) MATRIX_A a = rows_##p[(d) / K];
+#define HOLD_ROWS(p)                 \
+  MATRIX_A rows_##p[DEPTHS(p) / K]; \
+  EACH_MATRIX for (uint d = 0u; d < DEPTHS(p); d += K) LOAD_ROWS(p, rows_##p[d / K], d);
+#else
+#define TERMS_OF_ROWS(p, a, d) \
+  MATRIX_A a;                  \
+  LOAD_ROWS(p, a, d);
+#endif
 
 // A subgroup's scores of a product, into its tile.
 #define FORM_SCORES(p)                                                                       \
@@ -95,8 +129,7 @@ shared uint weighing;  // hidden keys that do weigh something
     MATRIX_C scores[KEYS / N];                                                               \
     EACH_MATRIX for (uint j = 0u; j < KEYS / N; ++j) scores[j] = clear_matrix();             \
     EACH_MATRIX for (uint d = 0u; d < DEPTHS(p); d += K) {                                   \
-      MATRIX_A a;                                                                            \
-      LOAD_A(a, TERMS_AT_##p + SUBGROUP * M * TERMS_STRIDE(p) + d / 8u, TERMS_STRIDE(p));    \
+      TERMS_OF_ROWS(p, a, d)                                                                 \
       EACH_MATRIX for (uint j = 0u; j < KEYS / N; ++j) {                                     \
         MATRIX_B b;                                                                          \
         LOAD_B(b, KEYS_AT_##p + N * j * TERMS_STRIDE(p) + d / 8u, TERMS_STRIDE(p));          \
@@ -146,10 +179,18 @@ void main() {
   uint own = LANE / PARTNERS, partner = LANE % PARTNERS, own_at = tile + own * TILE_STRIDE;
   uint tile_row = SUBGROUP * M + own, row = first_row + min(tile_row, row_count - 1u);
 
-  STAGE_TERMS(0, load_row_0, TERMS_AT_0, ROWS, first_row, row_count)
+  STAGE_TERMS(0, load_row_0, TERMS_AT_0, ROWS, first_row, row_count, HELD_ROW)
 #if PRODUCTS > 1
-  STAGE_TERMS(1, load_row_1, TERMS_AT_1, ROWS, first_row, row_count)
+  STAGE_TERMS(1, load_row_1, TERMS_AT_1, ROWS, first_row, row_count, HELD_ROW)
 #endif
+#if HOLDS_ROWS
+  BARRIER();
+  HOLD_ROWS(0)
+#if PRODUCTS > 1
+  HOLD_ROWS(1)
+#endif
+#endif
+  know_row(batch, row);
 #if REDUCES
   float joined = IDENTITY;
 #else
@@ -175,7 +216,7 @@ void main() {
       bool weighs = false;
       [[dont_unroll]] for (uint i = 0u; i < (FACTOR_KEYS == 1u ? 1u : 4u * QUADS); ++i) {
         uint key = 4u * (partner + PARTNERS * (i / 4u)) + i % 4u;
-        weighs = weighs || !vanishes(batch, row, first_key + min(key, key_count - 1u));
+        weighs = weighs || !vanishes(batch, row, first_key + HELD_KEY(key, key_count));
       }
       if (weighs) atomicOr(weighing, 1u);
       BARRIER();
@@ -186,9 +227,9 @@ void main() {
     }
 #endif
     BARRIER();
-    STAGE_TERMS(0, load_key_0, KEYS_AT_0, KEYS, first_key, key_count)
+    STAGE_TERMS(0, load_key_0, KEYS_AT_0, KEYS, first_key, key_count, HELD_KEY)
 #if PRODUCTS > 1
-    STAGE_TERMS(1, load_key_1, KEYS_AT_1, KEYS, first_key, key_count)
+    STAGE_TERMS(1, load_key_1, KEYS_AT_1, KEYS, first_key, key_count, HELD_KEY)
 #endif
 #if !REDUCES
     STAGE_VALUES(0, load_value_0)
@@ -212,14 +253,18 @@ void main() {
         uvec4 bits = GET(strips[own_at + p * ROWS * TILE_STRIDE + quad]);
         of_each[p] = vec4(SUM_OF(bits.x), SUM_OF(bits.y), SUM_OF(bits.z), SUM_OF(bits.w));
       }
-      weigh(batch, row, first_key + min(keys, key_count - 1u), of_each, of_sums);
+      uint unit = first_key / 4u + (bool(KEY_TAIL) ? min(quad, (key_count - 1u) / 4u) : quad);
+      weigh(batch, row, unit, first_key + HELD_KEY(keys, key_count), of_each, of_sums);
 #if REDUCES
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-        if (keys[j] < key_count) combine(joined, of_sums[0][j]);
+        if (IS_KEY(keys[j])) combine(joined, of_sums[0][j]);
       }
 #else
       [[unroll]] for (uint s = 0u; s < SUMS; ++s) {
-        vec4 weighed = mix(vec4(0.0f), of_sums[s], lessThan(keys, uvec4(key_count)));
+        vec4 weighed = of_sums[s];
+#if KEY_TAIL
+        weighed = mix(vec4(0.0f), weighed, lessThan(keys, uvec4(key_count)));
+#endif
         uint low = WEIGHT_PAIR(weighed.x, weighed.y);
         uint high = WEIGHT_PAIR(weighed.z, weighed.w);
         PUT(strips[own_at + s * ROWS * TILE_STRIDE + quad], uvec4(low, high, 0u, 0u));

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "backend/vulkan/lower/tuning/tuning.h"
+#include "backend/vulkan/shader/module_compiler.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+#include "backend/vulkan/spirv/shared_memory.h"
 #include "tests/codegen/codegen_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -127,6 +130,57 @@ TEST(ProductChainLoweringTest, ExponentialsOfAttentionAreALoop) {
   facts.kind = DeviceFacts::Kind::kOther;
   facts.costs = {};
   EXPECT_EQ(exponentials(facts), 1);
+}
+
+// NVIDIA's units and shared memory: with the rows' terms in it a workgroup had two subgroups. Loads of what is the
+// row's, or of a unit of keys, are one; exponentials are multiply-adds.
+TEST(ProductChainLoweringTest, RowsOfMatrixUnitsStayInRegisters) {
+  DeviceFacts facts = FullFacts();
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.costs = {};
+  facts.fused_multiply_add = true;
+  facts.max_shared_bytes = 49152;
+  facts.max_workgroup_invocations = 1024;
+  facts.subgroup_size = facts.matrix_lanes = 32;
+  facts.matrices = {{ElementType::kF16, ElementType::kF32, 16, 16, 16}};
+  for (const auto& [depth, keys, holds] : {std::tuple{64, 128, 1}, {64, 100, 1}, {64, 90, 1}, {144, 128, 0}}) {
+    const std::string program = fmt::format(
+        "x = f16[2,128,{0}] parameter(0)  w = f16[2,{1},{0}] parameter(1)  u = f16[2,{1},64] parameter(2)\n"
+        "m = f32[2,128] parameter(3)  n = f32[2,{1}] parameter(4)\n",
+        depth, keys);
+    const std::vector<Step> steps = LowerRoot(
+        "f { " + program +
+            fmt::format("d = f16[2,128,{0}] dot(x, w), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, "
+                        "lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}  c = f32[2,128,{0}] convert(d)\n"
+                        "mb = f32[2,128,{0}] broadcast(m), dimensions={{0,1}}  s = f32[2,128,{0}] subtract(c, mb)\n"
+                        "nb = f32[2,128,{0}] broadcast(n), dimensions={{0,2}}  a = f32[2,128,{0}] add(s, nb)\n"
+                        "e = f32[2,128,{0}] exponential(a)  h = f16[2,128,{0}] convert(e)\n"
+                        "ROOT r = f16[2,128,64] dot(h, u), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, "
+                        "lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}} }}\n",
+                        keys) +
+            "ENTRY e { " + program + "ROOT r = f16[2,128,64] fusion(x, w, u, m, n), kind=kCustom, calls=f }",
+        facts);
+    ASSERT_EQ(steps.size(), 1u);
+    const std::string& text = steps[0].kernel.generated;
+    EXPECT_EQ(steps[0].kernel.algorithm, "attention/chain_matrices.comp");
+    EXPECT_EQ(Count(text, fmt::format("#define HOLDS_ROWS {}\n", holds)), 1);
+    EXPECT_EQ(Count(text, fmt::format("#define KEY_TAIL {}\n", keys % 32 == 0 ? 0 : 1)), 1);
+    EXPECT_EQ(Count(text, "LOAD(2, f32, "), 1);
+    EXPECT_EQ(Count(text, "LOAD(3, f32x4, "), keys % 4 == 0 ? 1 : 0);
+    EXPECT_EQ(Count(text, "LOAD(3, f32, "), keys % 4 == 0 ? 0 : 4);
+    EXPECT_EQ(Count(text, "exponential_by_fma_f32("), 4);
+    if (holds == 1) {
+      EXPECT_EQ(Count(text, "#define SUBGROUPS 4u\n"), 1);
+    }
+    const auto source = AssembleShader(steps[0].kernel, facts, BindingMode::kAddresses);
+    ASSERT_TRUE(source.ok()) << source.status().message();
+    const auto words =
+        ShadercCompiler().compile(steps[0].kernel, *source, ModuleTarget(facts, BindingMode::kAddresses));
+    ASSERT_TRUE(words.ok()) << words.status().message();
+    const auto shared = spirv::SharedBytes(spirv::WithoutMatrixTypes(*words), steps[0].kernel.constants);
+    ASSERT_TRUE(shared.has_value());
+    EXPECT_LE(*shared, facts.max_shared_bytes);
+  }
 }
 
 // Of a feed-forward block's gradient: 21 registers of an invocation were spilled on RDNA 3 by RADV 22.3.6.

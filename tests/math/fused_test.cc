@@ -251,6 +251,28 @@ TEST(FusedMathTest, ExponentialsOfWeightsAreWithinAnUlp) {
   EXPECT_TRUE(std::isnan(fused::exponential_weight_f32(std::numeric_limits<float>::quiet_NaN())));
 }
 
+// The same bits, and above zero every 61st number, all near the end of the range, and what is beyond it.
+TEST(FusedMathTest, ExponentialsByFmaAreWithinAnUlp) {
+  double worst = 0;
+  const auto check = [&](uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    const double exact = std::exp(static_cast<double>(x));
+    const float got = fused::exponential_by_fma_f32(x);
+    if (exact >= 0x1.ffffffp127) {
+      EXPECT_EQ(got, std::numeric_limits<float>::infinity()) << x;
+    } else {
+      worst = std::max(worst, std::abs(got - exact) / std::ldexp(1.0, std::ilogb(exact) - 23));
+    }
+    EXPECT_EQ(fused::exponential_by_fma_f32(-x), fused::exponential_weight_f32(-x)) << x;
+  };
+  for (uint64_t bits = 0; bits <= 0x7f800000; bits += 61) check(static_cast<uint32_t>(bits));
+  for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(88.7228F) - 10000u + i);
+  EXPECT_LE(worst, 1);
+  EXPECT_EQ(fused::exponential_by_fma_f32(std::numeric_limits<float>::infinity()),
+            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(fused::exponential_by_fma_f32(std::numeric_limits<float>::quiet_NaN())));
+}
+
 // Every number near the ends of what the middle holds for, and every 257th of all.
 TEST(FusedMathTest, ExponentialsSideBySideHaveTheSameBits) {
   int64_t differing = 0;

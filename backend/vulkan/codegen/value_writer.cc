@@ -135,6 +135,8 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
     for (const std::string& operand : operands) of_any_nan.push_back(OfAnyNan(operand));
     if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan);
   }
+  if (exponentials_by_fma_ && value.by == MadeBy::kExponential && !value.rounded)
+    value = Expression{fmt::format("exponential_by_fma_f32({})", operands[0])};
   return Named(type, std::move(value));
 }
 

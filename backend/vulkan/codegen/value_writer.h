@@ -32,6 +32,8 @@ class ValueWriter : public MoveWriter {
   void Override(const Instruction& instruction, MultiIndex at, ElementType from, const std::string& value);
   // An operand of one element is kept in `glsl_value` instead of memory.
   void Hold(const Instruction& operand, std::string glsl_value) { held_[&operand] = std::move(glsl_value); }
+  // From here on exponentials of f32 are exponential_by_fma_f32, for values whose bits nobody sees.
+  void ExponentialsByFma() { exponentials_by_fma_ = true; }
   // The number of the tensor that a result of the fusion, one of the instruction's leaves, is stored in.
   int ResultTensor(int leaf);
 
@@ -69,6 +71,7 @@ class ValueWriter : public MoveWriter {
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
 
   BufferMap& buffers_;
+  bool exponentials_by_fma_ = false;
   std::map<std::pair<const Instruction*, int>, std::vector<OverriddenValue>> overrides_;
   std::unordered_map<const Instruction*, std::string> held_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "backend/vulkan/codegen/hook.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -111,9 +112,9 @@ class ChainTerms {
     kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
-        "#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
+        "#define KEY_TAIL {}\n#define HOLDS_ROWS {}\n#define WEIGHT_PAIR(low, high) encode_rounded_pair_{}(low, high)\n",
         shape_.lanes_y, shape_.lanes, chain_.products.size(), chain_.sums.size(), chain_.sums[0].is_product() ? 0 : 1,
-        ElementTypeName(shape_.matrix->term));
+        chain_.keys % shape_.lanes == 0 ? 0 : 1, shape_.holds_rows ? 1 : 0, ElementTypeName(shape_.matrix->term));
     for (size_t p = 0; p < chain_.products.size(); ++p)
       kernel.Append("#define DEPTH_{} {}u\n", p, chain_.products[p].depth);
     for (size_t s = 0; s < chain_.sums.size(); ++s)
@@ -245,19 +246,47 @@ class ChainWriter : ChainTerms {
     } else {
       text = Code("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {\n") + std::move(text) + "  }\n";
     }
+    if (shape_.matrix) text = WriteRowPart(kernel, std::move(text));
     kernel.Define(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS])",
-                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key"),
+                              shape_.matrix ? "uint row, uint unit, uvec4 keys" : "uvec4 rows, uint key"),
                   std::move(text));
+  }
+
+  // know_row(): what the weights take of the row alone, which is loaded and calculated once. Returns the rest of them.
+  static Code WriteRowPart(KernelBuilder& kernel, Code weights) {
+    std::set<std::string, std::less<>> of_key = {"unit", "keys", "scores"}, of_row = {"batch", "row"};
+    Code row_part, rest;
+    for (Statement& statement : weights.TakeStatements()) {
+      const bool varies = !statement.Declares() || statement.MentionsAnyOf(of_key);
+      if (varies && statement.kind == Statement::Kind::kDeclare) of_key.insert(statement.name);
+      if (varies || !statement.MentionsAnyOf(of_row)) {
+        if (!varies) row_part.Add(statement);  // a constant
+        rest.Add(std::move(statement));
+        continue;
+      }
+      of_row.insert(statement.name);
+      kernel.Append("{}{} {};\n", statement.precise ? "precise " : "", statement.type, statement.name);
+      statement.kind = Statement::Kind::kAssign;
+      row_part.Add(std::move(statement));
+    }
+    kernel.Define("void know_row(uint batch, uint row)", std::move(row_part));
+    return rest;
   }
 
   // At these components of rows or keys, scores and sums.
   Code WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
     Function f(*this, kernel, 1, 1);
+    if (FusesTerms(context_.facts)) f.writer.ExponentialsByFma();
     std::string results;
-    for (const std::string& place : places) {
-      const int variable =
-          f.writer.NewVariable((shape_.matrix ? "keys" : "rows") + place, shape_.matrix ? chain_.keys : chain_.rows);
-      (shape_.matrix ? f.place.key : f.place.row) = f.space.Variable(variable);
+    // Four keys of a unit lie side by side.
+    const bool of_unit = shape_.matrix && chain_.keys % 4 == 0 && places.size() == 4;
+    const int unit = of_unit ? f.writer.NewVariable("unit", chain_.keys / 4, 4) : 0;
+    for (size_t j = 0; j < places.size(); ++j) {
+      const std::string& place = places[j];
+      const int64_t items = shape_.matrix ? chain_.keys : chain_.rows;
+      (shape_.matrix ? f.place.key : f.place.row) =
+          of_unit ? f.Nth(unit, 4, static_cast<int64_t>(j))
+                  : f.space.Variable(f.writer.NewVariable((shape_.matrix ? "keys" : "rows") + place, items));
       for (size_t p = 0; p < chain_.products.size(); ++p) {
         const Instruction& dot = *chain_.products[p].dot;
         const std::string score = fmt::format("score_{}_{}", p, place[1]);

@@ -229,6 +229,7 @@ struct ChainShape {
   // By attention/chain_matrices.comp: lanes_y subgroups own as many rows each as this product of the units has, and
   // take `lanes` keys at a time.
   std::optional<MatrixShape> matrix = {};
+  bool holds_rows = false;  // their terms, in registers
   int64_t rows() const { return int64_t{lanes_y} * (matrix ? matrix->rows : 4); }
   int64_t keys() const { return int64_t{lanes} * (matrix ? 1 : 4); }
 };

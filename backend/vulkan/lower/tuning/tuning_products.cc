@@ -204,15 +204,18 @@ bool FitsMatrixTiles(const DeviceFacts& facts, const MatrixShape& matrix, int64_
 }
 
 // Of a workgroup that multiplies rows by a block of keys and sums up values: the rows and keys of each product, the
-// values of each sum, rows padded by 16 bytes, and tiles of each subgroup, in shared memory; of a subgroup: its results
-// in registers, so many of a lane at most. `shape`: of attention or of a chain.
+// values of each sum, rows padded by 16 bytes, and tiles of each subgroup, in shared memory, where tiles may lie where
+// rows did; of a subgroup: its results in registers, so many of a lane at most. `shape`: of attention or of a chain.
 template <typename Shape>
 bool FitsMatrixKernel(const DeviceFacts& facts, const Shape& shape, const std::vector<int64_t>& depths,
-                      const std::vector<int64_t>& sums, int64_t most_results) {
+                      const std::vector<int64_t>& sums, int64_t most_results, bool holds_rows = false) {
   const MatrixShape& matrix = *shape.matrix;
-  const int64_t keys = shape.lanes, tiles = static_cast<int64_t>(std::max(depths.size(), sums.size()));
-  int64_t shared = tiles * shape.rows() * (4 * keys + 16) + 16, columns = 0;
-  for (int64_t depth : depths) shared += (shape.rows() + keys) * (2 * CeilDivide(depth, matrix.k) * matrix.k + 16);
+  const int64_t keys = shape.lanes,
+                tiles = static_cast<int64_t>(std::max(depths.size(), sums.size())) * shape.rows() * (4 * keys + 16);
+  int64_t item = 0, columns = 0;  // of an item: all depths, bytes
+  for (int64_t depth : depths) item += 2 * CeilDivide(depth, matrix.k) * matrix.k + 16;
+  int64_t shared = keys * item + 16;
+  shared += holds_rows ? std::max(tiles, shape.rows() * item) : tiles + shape.rows() * item;
   for (int64_t sum : sums) columns += CeilDivide(sum, matrix.columns) * matrix.columns;
   shared += columns * (2 * keys + 16);
   return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) &&
@@ -288,13 +291,18 @@ std::optional<ChainShape> TuneChainMatrices(const DeviceFacts& facts, const Chai
   if (!work.matrix || facts.same_bits || 2 * work.rows <= work.matrix->rows) return std::nullopt;
   if (!std::ranges::all_of(work.depths, is_whole(8)) || !std::ranges::all_of(work.columns, is_whole(4)))
     return std::nullopt;
+  // Up to 32 registers, 64 on RDNA 3; what stands in for matrices are places in shared memory.
+  constexpr int64_t kMostHeld = 8;
+  int64_t held = 0;
+  for (int64_t depth : work.depths) held += CeilDivide(depth, work.matrix->k);
   for (const uint32_t subgroups : {4u, 2u, 1u}) {
     ChainShape shape;
     shape.lanes = 32;
     shape.lanes_y = subgroups;
     shape.matrix = work.matrix;
+    shape.holds_rows = held <= kMostHeld && !facts.matrices_stand_in;
     if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
-    if (FitsMatrixKernel(facts, shape, work.depths, work.columns, 128)) return shape;
+    if (FitsMatrixKernel(facts, shape, work.depths, work.columns, 128, shape.holds_rows)) return shape;
   }
   return std::nullopt;
 }
