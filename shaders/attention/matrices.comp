@@ -19,8 +19,8 @@
 //
 // GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys, KEY_PARTS parts of the keys, PART_KEYS keys of a part.
 //
-// The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, DEPTH, a multiple of 8, COLUMNS, a
-// multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
+// The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, KEY_TAIL (blocks of that many do not
+// divide the keys), DEPTH, a multiple of 8, COLUMNS, a multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
 // row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit,
 // words), which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key,
 // weight), store(batch, row, unit, quad) of four columns; store_part and the statistics' functions as in
@@ -48,23 +48,28 @@ shared uint hidden_count;
 #endif
 
 #include "shaders/dot/matrix_units.glsl"
+#define INVOCATIONS X
+#include "shaders/dot/places.glsl"
 
 // An invocation's p-th load of a block of keys: a row of 16 bytes; of values: four keys of four columns, eight
 // neighbours of which go to eight invocations.
-#define PLACE(p) (gl_LocalInvocationIndex + (p)*X)
-#define KEY_OF(p) (PLACE(p) / (DEPTHS / 8u))
-#define DEPTH_OF(p) (PLACE(p) % (DEPTHS / 8u))
+#define KEY_OF(p) PLACE_OVER(p, DEPTHS / 8u)
+#define DEPTH_OF(p) PLACE_MODULO(p, DEPTHS / 8u)
 #define VALUE_UNITS (RESULTS * N / 4u)
 #define VALUE_NEIGHBOURS (VALUE_UNITS % 8u == 0u ? 8u : VALUE_UNITS % 4u == 0u ? 4u : VALUE_UNITS % 2u == 0u ? 2u : 1u)
-#define UNIT_OF(p) (PLACE(p) / (VALUE_NEIGHBOURS * (KEYS / 4u)) * VALUE_NEIGHBOURS + PLACE(p) % VALUE_NEIGHBOURS)
-#define KEYS_OF(p) (PLACE(p) / VALUE_NEIGHBOURS % (KEYS / 4u))
+#define UNIT_OF(p) \
+  (PLACE_OVER(p, VALUE_NEIGHBOURS * (KEYS / 4u)) * VALUE_NEIGHBOURS + PLACE_MODULO(p, VALUE_NEIGHBOURS))
+#define KEYS_OF(p) (PLACE_MODULO(p, VALUE_NEIGHBOURS * (KEYS / 4u)) / VALUE_NEIGHBOURS)
+// One of a block's keys that there is, and whether this one is.
+#define HELD_KEY(key, count) (bool(KEY_TAIL) ? min(key, (count)-1u) : (key))
+#define IS_KEY(key, count) (!bool(KEY_TAIL) || (key) < (count))
 
 // What an invocation loads of the block that begins at `first_key`: depths, columns and keys beyond the end are zero.
 void fetch(uint batch, uint first_key, uint count, out uint keys[4u * KEY_LOADS], out uint values[8u * VALUE_LOADS]) {
   [[unroll]] for (uint p = 0u; p < KEY_LOADS; ++p) {
     uint part[4] = uint[4](0u, 0u, 0u, 0u);
     if (DEPTHS == DEPTH || 8u * DEPTH_OF(p) < DEPTH)
-      load_key(batch, first_key + min(KEY_OF(p), count - 1u), DEPTH_OF(p), part);
+      load_key(batch, first_key + HELD_KEY(KEY_OF(p), count), DEPTH_OF(p), part);
     [[unroll]] for (uint j = 0u; j < 4u; ++j) keys[4u * p + j] = part[j];
   }
   [[unroll]] for (uint p = 0u; p < VALUE_LOADS; ++p) {
@@ -72,8 +77,8 @@ void fetch(uint batch, uint first_key, uint count, out uint keys[4u * KEY_LOADS]
       uint key = 4u * KEYS_OF(p) + i;
       uint part[2] = uint[2](0u, 0u);
       if (RESULTS * N == COLUMNS && KEYS / 4u * VALUE_UNITS % X == 0u || 4u * UNIT_OF(p) < COLUMNS)
-        load_value(batch, first_key + min(key, count - 1u), UNIT_OF(p), part);
-      [[unroll]] for (uint j = 0u; j < 2u; ++j) values[8u * p + 2u * i + j] = key < count ? part[j] : 0u;
+        load_value(batch, first_key + HELD_KEY(key, count), UNIT_OF(p), part);
+      [[unroll]] for (uint j = 0u; j < 2u; ++j) values[8u * p + 2u * i + j] = IS_KEY(key, count) ? part[j] : 0u;
     }
   }
 }
@@ -161,8 +166,8 @@ void main() {
       uvec4 bits = GET(strips[own_at + partner + PARTNERS * i]);
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
         uint key = 4u * (partner + PARTNERS * i) + j;
-        float value = logit(batch, row, first_key + min(key, count - 1u), SUM_OF(bits[j]));
-        weights[4u * i + j] = key < count ? value : -inf_f32();
+        float value = logit(batch, row, first_key + HELD_KEY(key, count), SUM_OF(bits[j]));
+        weights[4u * i + j] = IS_KEY(key, count) ? value : -inf_f32();
         most = max(most, weights[4u * i + j]);
       }
     }
@@ -175,7 +180,7 @@ void main() {
     total *= scale;
     [[unroll]] for (uint i = 0u; i < QUADS; ++i) {
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-        weights[4u * i + j] = exponential_weight_f32(weights[4u * i + j] - base);
+        weights[4u * i + j] = exponential_of_16_bits_f32(weights[4u * i + j] - base);
         total += weights[4u * i + j];
       }
     }
@@ -185,7 +190,7 @@ void main() {
       float quad[4];
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
         uint key = 4u * (partner + PARTNERS * i) + j;
-        quad[j] = key < count ? scaled(batch, row, first_key + key, weights[j]) : 0.0f;
+        quad[j] = IS_KEY(key, count) ? scaled(batch, row, first_key + key, weights[j]) : 0.0f;
       }
       [[unroll]] for (uint k = 4u; k < 4u * QUADS; ++k) weights[k - 4u] = weights[k];
       [[unroll]] for (uint j = 0u; j < 4u; ++j) weights[4u * QUADS - 4u + j] = quad[j];

@@ -66,6 +66,7 @@
 #define B_ACROSS_K
 #endif
 #include "shaders/dot/matrix_units.glsl"
+#include "shaders/dot/places.glsl"
 #include "shaders/dot/strips.glsl"
 
 // Where an invocation's p-th load of a strip of an operand that lies along k, or across it, belongs: 64 neighbouring

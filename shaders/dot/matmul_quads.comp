@@ -44,6 +44,7 @@
 #include "generated"
 
 #define INVOCATIONS (X * Y)
+#include "shaders/dot/places.glsl"
 #include "shaders/dot/strips.glsl"
 
 #define ROW_QUADS (Y * TM / 4u)

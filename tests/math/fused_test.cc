@@ -251,7 +251,29 @@ TEST(FusedMathTest, ExponentialsOfWeightsAreWithinAnUlp) {
   EXPECT_TRUE(std::isnan(fused::exponential_weight_f32(std::numeric_limits<float>::quiet_NaN())));
 }
 
-// The same bits, and above zero every 61st number, all near the end of the range, and what is beyond it.
+TEST(FusedMathTest, ExponentialsOfSixteenBitsAreWithinTheirBound) {
+  const auto check = [&](uint32_t bits) {
+    const auto x = std::bit_cast<float>(bits);
+    const double exact = std::exp(static_cast<double>(x)), bound = 0x1p-22 - x * 0x1p-25;
+    const float got = fused::exponential_of_16_bits_f32(x);
+    if (x < -87.684F) {
+      EXPECT_EQ(got, 0) << x;
+    } else if (x > -87.682F) {
+      EXPECT_LE(std::abs(got - exact), bound * exact + 0x1p-149) << x;
+    }
+  };
+  for (uint64_t bits = 0x80000000; bits <= 0xff800000; bits += 61) check(static_cast<uint32_t>(bits));
+  for (const float edge : {-0.3466F, -87.34F, -87.68F, -88.02F}) {
+    for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(edge) - 10000u + i);
+  }
+  EXPECT_EQ(fused::exponential_of_16_bits_f32(0.0F), 1);
+  EXPECT_EQ(fused::exponential_of_16_bits_f32(-std::numeric_limits<float>::infinity()), 0);
+  EXPECT_TRUE(std::isnan(fused::exponential_of_16_bits_f32(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(fused::exponential_of_16_bits_f32(std::bit_cast<float>(0x7fffffffu))));
+}
+
+// Below zero the bits of weights, above zero within an ulp: every 61st number, all near the end of the range, and what
+// is beyond it.
 TEST(FusedMathTest, ExponentialsByFmaAreWithinAnUlp) {
   double worst = 0;
   const auto check = [&](uint32_t bits) {

@@ -111,6 +111,22 @@ FN F exponential_weight_f32(float x) {
   #endif
   return is_nan_f32(x) ? nan_f32() : v;
 }
+// e^x for x <= 0, and NaN, of weights that are rounded to 16 bits: relative within 2^-22 - x 2^-25; 0 below -87.68. A
+// polynomial of degree 5 of what is left of x log2(e), whose integer stands in the last bits of `t`.
+FN F exponential_of_16_bits_f32(float x) {
+  F v;
+  #ifdef VXLA_FUSED_F32
+  F c = x < -88.02f ? -88.02f : x;
+  F t = fma(c, 1.44269502f, 12582912.0f);
+  F n = t - 12582912.0f;
+  F r = fma(c, 1.44269502f, -n);
+  F p = fma(fma(fma(fma(0.00132645911f, r, 0.00967161916f), r, 0.0555073507f), r, 0.240222409f), r, 0.693147004f);
+  v = fma(p, r, 1.0f) * uintBitsToFloat((floatBitsToUint(t) << 23) + 0x3f800000u);
+  #else
+  v = exponential_f32(x);
+  #endif
+  return v;
+}
 // 2^x: the fraction times ln 2 in two floats. <= 1 ulp.
 FN F exp2_f32(float x) {
   F c = x > 200.0f ? 200.0f : (x < -200.0f ? -200.0f : x);

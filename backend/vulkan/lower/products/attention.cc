@@ -139,9 +139,11 @@ class AttentionWriter {
   void WriteMatrixDefines(KernelBuilder& kernel) const {
     kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(
-        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n"
+        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define KEY_TAIL {}\n#define DEPTH {}u\n#define COLUMNS {}u\n"
+        "#define CAUSAL {}\n"
         "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
-        shape_.lanes_y, shape_.lanes, attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
+        shape_.lanes_y, shape_.lanes, attention_.keys % shape_.lanes == 0 ? 0 : 1, attention_.depth, attention_.columns,
+        attention_.causal ? 1 : 0,
         shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term));
   }
 
