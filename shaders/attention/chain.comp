@@ -23,6 +23,7 @@
 // results, KEY_TILES tiles of keys, BATCH_PARTS parts of a batch, each of which the loads take for a batch.
 //
 // The generated part defines X, Y, CHUNK, DEPTHS, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
+//   know_row(batch, rows): what weigh needs of its rows;
 //   weigh(batch, rows, key, scores, weights): weights of each sum for four rows from their scores of each product;
 //   ROW_ALONG_DEPTH(p), KEY_ALONG_DEPTH(p): whether depths of a term, or else neighbouring terms, lie side by side in
 //     memory; load_row(p, batch, row, unit, quad), load_key(p, batch, key, unit, quad): four depths of a term, or, with a
@@ -218,9 +219,11 @@ void main() {
   uint batch = group / KEY_TILES / ROW_TILES * BATCH_PARTS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   uint row_count = min(ROWS, ROW_COUNT - first_row), key_count = min(KEYS, KEY_COUNT - first_key);
+  uvec4 rows = first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u);
   vec4 joined[4];
   [[unroll]] for (uint i = 0u; i < 4u; ++i) joined[i] = vec4(IDENTITY);
   for (uint part = 0u; part < BATCH_PARTS; ++part) {
+    know_row(batch + part, rows);
     vec4 scores[4u * PRODUCTS];
     form_scores(batch + part, first_row, row_count, first_key, key_count, scores);
     // One key at a time, as below.
@@ -228,8 +231,7 @@ void main() {
     [[dont_unroll]] for (uint j = 0u; j < 4u; ++j, ++key) {
       vec4 of_each[PRODUCTS], of_sums[SUMS];
       [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
-      weigh(batch + part, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
-            first_key + min(key, key_count - 1u), of_each, of_sums);
+      weigh(batch + part, rows, first_key + min(key, key_count - 1u), of_each, of_sums);
       [[unroll]] for (uint i = 0u; i < 4u; ++i) {
         float all = joined[i].x;
         combine(all, of_sums[0][i]);
@@ -252,6 +254,8 @@ void main() {
   uint batch = group / ROW_TILES, first_row = group % ROW_TILES * ROWS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   uint row_count = min(ROWS, ROW_COUNT - first_row);
+  uvec4 rows = first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u);
+  know_row(batch, rows);
 
 #if REDUCES
   float joined[4];
@@ -304,8 +308,7 @@ void main() {
     [[dont_unroll]] for (uint j = 0u; j < 4u; ++j, ++key) {
       vec4 of_each[PRODUCTS], of_sums[SUMS];
       [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
-      weigh(batch, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
-            first_key + min(key, key_count - 1u), of_each, of_sums);
+      weigh(batch, rows, first_key + min(key, key_count - 1u), of_each, of_sums);
       bool exists = key < key_count;
 #if REDUCES
       if (exists) {

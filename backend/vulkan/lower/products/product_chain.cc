@@ -246,18 +246,21 @@ class ChainWriter : ChainTerms {
     } else {
       text = Code("  [[unroll]] for (uint i = 0u; i < 4u; ++i) {\n") + std::move(text) + "  }\n";
     }
-    if (shape_.matrix) text = WriteRowPart(kernel, std::move(text));
+    // Of four rows of which the text counts one after the other nothing is known before.
+    text = WriteRowPart(kernel, std::move(text), shape_.matrix || together);
     kernel.Define(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS])",
                               shape_.matrix ? "uint row, uint unit, uvec4 keys" : "uvec4 rows, uint key"),
                   std::move(text));
   }
 
-  // know_row(): what the weights take of the row alone, which is loaded and calculated once. Returns the rest of them.
-  static Code WriteRowPart(KernelBuilder& kernel, Code weights) {
-    std::set<std::string, std::less<>> of_key = {"unit", "keys", "scores"}, of_row = {"batch", "row"};
+  // know_row(): what the weights take of the row, or four rows, alone, which is loaded and calculated once; nothing
+  // where none `is_known`. Returns the rest of them.
+  Code WriteRowPart(KernelBuilder& kernel, Code weights, bool is_known) const {
+    std::set<std::string, std::less<>> of_key = {"scores"}, of_row = {"batch", shape_.matrix ? "row" : "rows"};
+    shape_.matrix ? of_key.insert({"unit", "keys"}) : of_key.insert({"key"});
     Code row_part, rest;
     for (Statement& statement : weights.TakeStatements()) {
-      const bool varies = !statement.Declares() || statement.MentionsAnyOf(of_key);
+      const bool varies = !is_known || !statement.Declares() || statement.MentionsAnyOf(of_key);
       if (varies && statement.kind == Statement::Kind::kDeclare) of_key.insert(statement.name);
       if (varies || !statement.MentionsAnyOf(of_row)) {
         if (!varies) row_part.Add(statement);  // a constant
@@ -269,7 +272,8 @@ class ChainWriter : ChainTerms {
       statement.kind = Statement::Kind::kAssign;
       row_part.Add(std::move(statement));
     }
-    kernel.Define("void know_row(uint batch, uint row)", std::move(row_part));
+    kernel.Define(fmt::format("void know_row(uint batch, {})", shape_.matrix ? "uint row" : "uvec4 rows"),
+                  std::move(row_part));
     return rest;
   }
 
