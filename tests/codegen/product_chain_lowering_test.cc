@@ -8,6 +8,7 @@
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "backend/vulkan/spirv/shared_memory.h"
 #include "tests/codegen/codegen_test_support.h"
+#include "tests/codegen/spirv_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace product_chain_lowering_test {
@@ -130,6 +131,28 @@ TEST(ProductChainLoweringTest, ExponentialsOfAttentionAreALoop) {
   facts.kind = DeviceFacts::Kind::kOther;
   facts.costs = {};
   EXPECT_EQ(exponentials(facts), 1);
+}
+
+// What a row's statistic is rounded to is known before the keys; glslang made modules of it that drivers refuse.
+TEST(ProductChainLoweringTest, RowsRoundTheirStatisticsOnce) {
+  const std::string program =
+      "x = f32[64,8] parameter(0)  w = f32[64,8] parameter(1)  u = f32[64,16] parameter(2)  m = f32[64] parameter(3)\n";
+  const std::vector<Step> steps = LowerRoot(
+      "f { " + program +
+      "d = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}  n = bf16[64] convert(m)\n"
+      "h = bf16[64] multiply(n, n)  f = f32[64] convert(h)  b = f32[64,64] broadcast(f), dimensions={0}\n"
+      "e = f32[64,64] multiply(d, b)\n"
+      "ROOT r = f32[64,16] dot(e, u), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+      "ENTRY e { " +
+      program + "ROOT r = f32[64,16] fusion(x, w, u, m), kind=kCustom, calls=f }");
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].kernel.algorithm, "attention/chain.comp");
+  const std::string& text = steps[0].kernel.generated;
+  EXPECT_EQ(Count(text.substr(text.find("void weigh(")), "round_bf16("), 0);
+  EXPECT_GE(Count(text, "round_bf16("), 4);
+  const auto words = CompileGlsl(Compiled(steps[0]), "chain", {});
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  ExpectValid(*words);
 }
 
 // NVIDIA's units and shared memory: with the rows' terms in it a workgroup had two subgroups. Loads of what is the

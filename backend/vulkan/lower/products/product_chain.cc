@@ -268,7 +268,9 @@ class ChainWriter : ChainTerms {
         continue;
       }
       of_row.insert(statement.name);
-      kernel.Append("{}{} {};\n", statement.precise ? "precise " : "", statement.type, statement.name);
+      // Not precise: glslang 11 takes such a global for a local of the function that names it first. Nothing is
+      // contracted in any case (spirv/no_contraction.h).
+      kernel.Append("{} {};\n", statement.type, statement.name);
       statement.kind = Statement::Kind::kAssign;
       row_part.Add(std::move(statement));
     }
