@@ -147,6 +147,11 @@ std::string IndexWriter::LinearIndex(const MultiIndex& index, const Shape& shape
   return Index(space_.Linearize(index, shape.dimensions()));
 }
 
+std::string IndexWriter::Below(const IndexExpression& expression, int64_t size) {
+  return Once(fmt::format("b{}:{}", size, KeyOf(expression)),
+              [&] { return fmt::format("{} < {}", Index(expression), kernel_.Param(size)); });
+}
+
 IndexExpression IndexWriter::Clamped(const IndexExpression& expression, int64_t size) {
   return VariableOnce(fmt::format("c{}:{}", size, KeyOf(expression)), size, [&] {
     const std::string most = kernel_.Param(size - 1);

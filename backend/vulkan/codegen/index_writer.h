@@ -30,6 +30,8 @@ class IndexWriter : protected CodeWriter {
   std::string Place(const IndexExpression& linear);
   // The row-major linear index of `index` in `shape`.
   std::string LinearIndex(const MultiIndex& index, const Shape& shape);
+  // Whether the expression, modulo 2^32, is below `size`: text. Memoised.
+  std::string Below(const IndexExpression& expression, int64_t size);
   // The expression, modulo 2^32, where it is below `size` (above 0), else size - 1: a place that exists. Memoised.
   IndexExpression Clamped(const IndexExpression& expression, int64_t size);
 

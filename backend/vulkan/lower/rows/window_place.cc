@@ -20,9 +20,7 @@ IndexExpression ElementAt(ValueWriter& writer, const IndexExpression& position, 
   const bool inside = low >= 0 && high < spread;
   if (inside && dilate == 1) return position;
   // Below zero the unsigned position wraps, so one comparison checks both edges, and the limit is a place that exists.
-  if (!inside) {
-    conditions->push_back(fmt::format("{} < {}", writer.Index(position), writer.kernel().Param(spread)));
-  }
+  if (!inside) conditions->push_back(writer.Below(position, spread));
   if (!clamps && dilate == 1) return position;
   if (spread == 1) return {};
   const IndexExpression place = writer.Clamped(position, spread);
