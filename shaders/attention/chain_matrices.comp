@@ -20,13 +20,12 @@
 // GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys.
 //
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, KEY_TAIL (blocks of that many do not
-// divide the keys), HOLDS_ROWS, PRODUCTS, SUMS, REDUCES, DEPTH_0,
-// DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1, multiples of 4, WEIGHT_PAIR(low, high), a word of two weights, which are
-// rounded, load_row_0(batch, row, unit, words) ... load_key_1(batch, key, unit, words), which give eight depths,
-// load_value_0(batch, key, unit, words), load_value_1, which give four columns, know_row(batch, row), which is called
-// before weigh(batch, row, unit, keys, scores, weights) for four keys, those of a unit where four divide all keys, sees,
-// vanishes, IDENTITY, combine and store_0(batch, row, unit, quad), store_1 or store(batch, row, value) as in
-// attention/chain.comp.
+// divide the keys), HOLDS_ROWS, PRODUCTS, SUMS, REDUCES, DEPTH_0, DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1,
+// multiples of 4, WEIGHT_PAIR(low, high), a word of two weights, which are rounded, load_row_0(batch, row, unit, words)
+// ... load_key_1(batch, key, unit, words), which give eight depths, load_value_0(batch, key, unit, words),
+// load_value_1, which give four columns, know_row(batch, row), which is called before weigh(batch, row, unit, keys,
+// scores, weights) for four keys, those of a unit where four divide all keys, sees, vanishes, IDENTITY, combine and
+// store_0(batch, row, unit, quad), store_1 or store(batch, row, value) as in attention/chain.comp.
 #include "generated"
 
 #define X (LANES * SUBGROUPS)

@@ -20,11 +20,11 @@
 // GROUP_COUNT workgroups, ROW_TILES tiles of rows, ROW_COUNT rows, KEY_COUNT keys, KEY_PARTS parts of the keys, PART_KEYS keys of a part.
 //
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, KEY_TAIL (blocks of that many do not
-// divide the keys), DEPTH, a multiple of 8, COLUMNS, a multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
-// row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit,
-// words), which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key,
-// weight), store(batch, row, unit, quad) of four columns; store_part and the statistics' functions as in
-// attention/forward.comp.
+// divide the keys), DEPTH, a multiple of 8, COLUMNS, a multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS,
+// WEIGHT_PAIR(low, high), a word of two weights; load_query(batch, row, unit, words) and load_key(batch, key, unit,
+// words), which give eight depths, load_value(batch, key, unit, words), which gives four columns; logit(batch, row,
+// key, score), sees(batch, row, key), scaled(batch, row, key, weight), store(batch, row, unit, quad) of four columns;
+// store_part and the statistics' functions as in attention/forward.comp.
 #include "generated"
 
 #define X (LANES * SUBGROUPS)

@@ -62,10 +62,10 @@ TEST(ProductLoweringTest, ConvolutionsOfFloatsLoadFourTogether) {
   facts.costs = {};
   facts.max_shared_bytes = 65536;
   facts.max_workgroup_invocations = 1024;
-  const std::vector<Step> steps =
-      LowerRoot("ENTRY e { x = f32[8,32,32,64] parameter(0)  w = f32[3,3,64,64] parameter(1)\n"
-                "ROOT r = f32[8,32,32,64] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f }",
-                facts);
+  const std::vector<Step> steps = LowerRoot(
+      "ENTRY e { x = f32[8,32,32,64] parameter(0)  w = f32[3,3,64,64] parameter(1)\n"
+      "ROOT r = f32[8,32,32,64] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f }",
+      facts);
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].kernel.algorithm, "dot/matmul_quads.comp");
   EXPECT_EQ(Count(steps[0].kernel.generated, "LOAD(0, f32x4, "), 1);

@@ -100,8 +100,7 @@ TEST(OpBoundTest, ProductsOfScattersMayLoseAnInfinity) {
        Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{1, 1}),
        Literal::FromVector<int32_t>(Shape(ElementType::kS32, {5, 1}), std::vector<int32_t>{0, 0, 0, 1, 1})});
   const auto agrees = [&](float first, float second) {
-    const Literal actual =
-        Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{first, second});
+    const Literal actual = Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{first, second});
     return Compare(actual, b.expected, b.bound.leaves.at(0)).agrees();
   };
   EXPECT_TRUE(agrees(infinity, 6));

@@ -104,11 +104,12 @@ std::string IndexWriter::Index(const IndexExpression& expression) {
         continue;
       }
       if (!text.empty()) text += " + ";
+      text += digit;
+      if (term.coefficient == 1) continue;
       // Negative coefficients wrap: the sum is right modulo 2^32. One parameter for one product, which compilers then
       // see is the same.
-      text += term.coefficient == 1 ? digit : digit + " * " + Once(fmt::format("{}*{}", digit, term.coefficient), [&] {
-        return kernel_.Param(term.coefficient);
-      });
+      text +=
+          " * " + Once(fmt::format("{}*{}", digit, term.coefficient), [&] { return kernel_.Param(term.coefficient); });
     }
     if (expression.constant != 0) {
       text += (text.empty() ? "" : " + ") + kernel_.Param(expression.constant);

@@ -87,9 +87,8 @@ std::optional<MultiIndex> TensorWriter::Existing(const MultiIndex& index, const 
   const auto [low, high] = space_.Range(linear);
   if (low < -(int64_t{1} << 31) || high >= int64_t{1} << 31) return std::nullopt;
   const std::string there = fmt::format("{}", fmt::join(conditions, " && "));
-  const IndexExpression chosen = VariableOnce(there + ":" + KeyOf(linear), elements / width, [&] {
-    return fmt::format("{} ? {} : 0u", there, Index(linear));
-  });
+  const IndexExpression chosen = VariableOnce(there + ":" + KeyOf(linear), elements / width,
+                                              [&] { return fmt::format("{} ? {} : 0u", there, Index(linear)); });
   const int variable = chosen.terms.empty() ? -1 : chosen.terms[0].variable;
   if (width > 1 && std::ranges::find(vector_variables_, variable) == vector_variables_.end())
     vector_variables_.push_back(variable);

@@ -143,8 +143,7 @@ class AttentionWriter {
         "#define CAUSAL {}\n"
         "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
         shape_.lanes_y, shape_.lanes, attention_.keys % shape_.lanes == 0 ? 0 : 1, attention_.depth, attention_.columns,
-        attention_.causal ? 1 : 0,
-        shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term));
+        attention_.causal ? 1 : 0, shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term));
   }
 
   void WriteLogit(KernelBuilder& kernel) const {

@@ -122,8 +122,7 @@ class QuadWriter : ProductParts {
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step,
-        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, HasTail(steps) ? 1 : 0,
-        kernel.Data(work.columns));
+        reader_.AlongK(true) ? 1 : 0, reader_.AlongK(false) ? 1 : 0, HasTail(steps) ? 1 : 0, kernel.Data(work.columns));
     const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
     // Most of what a driver makes of a kernel when it loads it would be copies of the products. Integers leave no
     // registers for terms read ahead: by RADV's code bytes spilled on RDNA 3, and single ones took 256 of them on GCN.
@@ -179,8 +178,7 @@ class QuadWriter : ProductParts {
       if (!bytes) break;  // the whole group
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
-    f.Define(fmt::format("void {}, out Held part[HELD])",
-                         lhs ? kLoadLhs : kLoadRhs));
+    f.Define(fmt::format("void {}, out Held part[HELD])", lhs ? kLoadLhs : kLoadRhs));
     return true;
   }
 
@@ -390,8 +388,7 @@ class ProductWriter : ProductParts {
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer.Line("part[{}] = {};", j, part[j]);
     kernel.Append("#define {}_WORDS {}u\n", lhs ? "LHS" : "RHS", part.size());
-    f.Define(fmt::format("void {}, out uint part[{}])",
-                         lhs ? kLoadLhs : kLoadRhs, part.size()));
+    f.Define(fmt::format("void {}, out uint part[{}])", lhs ? kLoadLhs : kLoadRhs, part.size()));
     return in_memory;
   }
 

@@ -112,7 +112,8 @@ class ChainTerms {
     kernel.Append("#undef Sum\n#define Sum float\n" + spirv::MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(
         "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
-        "#define KEY_TAIL {}\n#define HOLDS_ROWS {}\n#define WEIGHT_PAIR(low, high) encode_rounded_pair_{}(low, high)\n",
+        "#define KEY_TAIL {}\n#define HOLDS_ROWS {}\n#define WEIGHT_PAIR(low, high) encode_rounded_pair_{}(low, "
+        "high)\n",
         shape_.lanes_y, shape_.lanes, chain_.products.size(), chain_.sums.size(), chain_.sums[0].is_product() ? 0 : 1,
         chain_.keys % shape_.lanes == 0 ? 0 : 1, shape_.holds_rows ? 1 : 0, ElementTypeName(shape_.matrix->term));
     for (size_t p = 0; p < chain_.products.size(); ++p)
