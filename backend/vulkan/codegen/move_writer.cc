@@ -41,7 +41,7 @@ std::string MoveWriter::PadValue(const Instruction& instruction, const MultiInde
       continue;
     }
     // Below the low edge the unsigned index wraps, so one comparison checks both edges.
-    if (!inside) conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(spread)));
+    if (!inside) conditions.push_back(Below(shifted, spread));
     const int variable = space_.AddTemporary(shifted, spread);
     if (step > 1 && size > 1) {
       const IndexTerm hole{variable, 1, step, 1};

@@ -32,7 +32,8 @@ class ValueWriter : public MoveWriter {
   void Override(const Instruction& instruction, MultiIndex at, ElementType from, const std::string& value);
   // An operand of one element is kept in `glsl_value` instead of memory.
   void Hold(const Instruction& operand, std::string glsl_value) { held_[&operand] = std::move(glsl_value); }
-  // From here on exponentials of f32 are exponential_by_fma_f32, for values whose bits nobody sees.
+  // From here on exponentials of f32 are exponential_by_fma_f32: for what is made of a device's own sums, so that no
+  // other device has the same bits.
   void ExponentialsByFma() { exponentials_by_fma_ = true; }
   // The number of the tensor that a result of the fusion, one of the instruction's leaves, is stored in.
   int ResultTensor(int leaf);

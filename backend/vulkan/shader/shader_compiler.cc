@@ -161,7 +161,7 @@ std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarge
   // Most passes leave modules alone that name an extension which they do not know, such as these, which say what
   // SPIR-V 1.5 has without them: they do not see it.
   static const auto* core = new spirv::Instructions{spirv::ExtensionNamed("SPV_KHR_physical_storage_buffer"),
-                                                    spirv::ExtensionNamed("SPV_KHR_float_controls")};
+                                                    spirv::ExtensionNamed(spirv::kFloatControls)};
   spirv::Instructions instructions = spirv::Read(words), hidden;
   std::erase_if(instructions, [&](const spirv::Instruction& instruction) {
     if (std::ranges::find(*core, instruction) == core->end()) return false;

@@ -8,12 +8,7 @@
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
-namespace {
-
-// Before SPIR-V 1.4 they are an extension's, which the module names.
-constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
-
-}  // namespace
+namespace {}  // namespace
 
 std::array<FloatMode, 3> FloatModesOf(const DeviceFacts& facts) {
   return {{{ExecutionModeSignedZeroInfNanPreserve, CapabilitySignedZeroInfNanPreserve,

@@ -10,6 +10,9 @@
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
 
+// Before SPIR-V 1.4 they are an extension's, which the module names.
+constexpr std::string_view kFloatControls = "SPV_KHR_float_controls";
+
 // A mode, its capability, and the widths of floats that the device has it for.
 struct FloatMode {
   uint32_t mode, capability;
