@@ -8,7 +8,6 @@
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan::spirv {
-namespace {}  // namespace
 
 std::array<FloatMode, 3> FloatModesOf(const DeviceFacts& facts) {
   return {{{ExecutionModeSignedZeroInfNanPreserve, CapabilitySignedZeroInfNanPreserve,
