@@ -1,10 +1,10 @@
 # The PJRT plugin, which JAX and other clients of XLA's C API load: pjrt_plugin_vxla.so. The header of that API is no part of vxla: the
 # builder names it, or pip gets the source distribution of PyPI's pypjrt, which carries it, and CMake checks its hash.
-set(default_pjrt OFF)
-if(VXLA_BUILD_TESTS AND NOT VXLA_BUILD_FUZZERS)
-  set(default_pjrt AUTO)
+set(VXLA_BUILD_PJRT AUTO CACHE STRING "Build the PJRT plugin: ON, OFF, or AUTO, with the tests where its header can be had")
+# Not a default that is kept: a folder without tests may be given them later.
+if(VXLA_BUILD_PJRT STREQUAL AUTO AND (NOT VXLA_BUILD_TESTS OR VXLA_BUILD_FUZZERS))
+  set(VXLA_BUILD_PJRT OFF)
 endif()
-set(VXLA_BUILD_PJRT ${default_pjrt} CACHE STRING "Build the PJRT plugin: ON, OFF, or AUTO, where its header can be had")
 set(VXLA_PJRT_HEADER "" CACHE FILEPATH "xla/pjrt/c/pjrt_c_api.h of an XLA of your own, instead of pypjrt's")
 if(NOT VXLA_BUILD_PJRT)
   return()
