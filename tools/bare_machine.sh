@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # Runs the README's commands as a new user does: in a fresh clone of HEAD, on a Debian 12 (debootstrap) that has no package of this
-# machine's. `tools/bare_machine.sh [quickstart] [test] [package] [install]`, the first two by default; wants root, debootstrap and git. package: builds the packages
-# there, installs the command's in a second such machine, and runs it without a network. install: the second half, with the packages of dist/. Times and results get their rows in docs/internals/full-run.md. The packages come from where this machine's own do.
+# machine's. `tools/bare_machine.sh [quickstart] [test] [both] [package] [install]`, both by default, one after the other in one clone;
+# wants root, debootstrap and git. package: builds the packages there, installs the command's in a second such machine, and runs it
+# without a network. install: the second half, with the packages of dist/. Times and results get their rows in
+# docs/internals/full-run.md. The packages come from where this machine's own do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 commands=("$@")
-[ $# -gt 0 ] || commands=(quickstart test)
+[ $# -gt 0 ] || commands=(both)
 for command in "${commands[@]}"; do
   case $command in
-    quickstart | test | package | install) ;;
-    *) printf 'bare_machine.sh: %s is none of quickstart, test, package, install\n' "$command" >&2; exit 2 ;;
+    quickstart | test | both | package | install) ;;
+    *) printf 'bare_machine.sh: %s is none of quickstart, test, both, package, install\n' "$command" >&2; exit 2 ;;
   esac
 done
 for needed in debootstrap git unshare; do
@@ -55,10 +57,11 @@ inside() {
     exec chroot "$root" env -i "$@"' inside "$root" "${kept[@]}" bash -euc "$command"
 }
 
-# The README's command, in a clone of HEAD.
-run_script() {
+# The README's commands, in a clone of HEAD.
+run_scripts() {
+  local script
   git clone -q --no-local "$PWD" "$root/opt/vxla"
-  inside "cd /opt/vxla && ./tools/$1.sh"
+  for script; do inside "cd /opt/vxla && ./tools/$script.sh"; done
 }
 
 install='apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends'
@@ -101,11 +104,13 @@ for command in "${commands[@]}"; do
   case $command in
     package) run_package ;;
     install) run_install dist ;;
-    *) run_script "$command" ;;
+    both) run_scripts quickstart test ;;
+    *) run_scripts "$command" ;;
   esac > >(tee "$out") 2>&1
   seconds=$((SECONDS - begin))
   result="$(tail -n 1 "$out"); $((seconds / 60)) min $((seconds % 60)) s with the packages' installation, $(nproc) cores"
   what="\`tools/$command.sh\` on a bare Debian 12 (tools/bare_machine.sh)"
+  [ "$command" != both ] || what="\`tools/quickstart.sh\`, then \`tools/test.sh\` in the same clone on a bare Debian 12 (tools/bare_machine.sh)"
   [ "$command" != install ] || what="the packages of \`tools/package.sh\`, installed on a bare Debian 12 and run without a network (tools/bare_machine.sh install)"
   tools/record.sh "$what" "$result"
 done

@@ -1,6 +1,7 @@
 # What configuring promises: inside another project vxla adds neither tests nor examples and leaves the type of the build alone; flags
-# that state an optimisation are all of it; the set-up on a system without dpkg says what is needed and goes on.
-#   cmake -DSOURCE=<vxla> -DWORK=<folder> -DCXX=<compiler> -P subproject.cmake
+# that state an optimisation are all of it; a folder without tests may be given them later; the set-up on a system without dpkg says
+# what is needed and goes on.
+#   cmake -DSOURCE=<vxla> -DWORK=<folder> -DCXX=<compiler> -DBASH=<bash> -DPYTHON=<one with pip> -P subproject.cmake
 file(REMOVE_RECURSE ${WORK})
 # The lines of docs/start/cpp.md.
 file(READ ${SOURCE}/docs/start/cpp.md page)
@@ -69,6 +70,26 @@ expect("a release is built with ${found}" found STREQUAL "-O1")
 configure(${SOURCE} ${WORK}/stated -DVXLA_BUILD_TESTS=OFF "-DCMAKE_CXX_FLAGS=-O3 -g")
 optimisations(${WORK}/stated found)
 expect("flags that state -O3 give ${found}" found STREQUAL "-O3")
+
+# README's two commands in one checkout: the second finds what the first configured, and keeps no choice of that for its own.
+set(with_tests -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON -DVXLA_PYTHON=${PYTHON})
+configure(${SOURCE} ${WORK}/release ${with_tests})
+configure(${SOURCE} ${WORK}/tests ${with_tests})
+function(entries folder result)
+  file(STRINGS ${WORK}/${folder}/CMakeCache.txt lines REGEX "^[^#/]")
+  string(REPLACE "${WORK}/${folder}" "<folder>" lines "${lines}")
+  # The type of what a command line gave changes with the second configuration.
+  list(TRANSFORM lines REPLACE "^([^=:]+):[A-Z]+=" "\\1=")
+  list(SORT lines)
+  set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+entries(release later)
+entries(tests fresh)
+set(kept ${later})
+list(REMOVE_ITEM kept ${fresh})
+set(missing ${fresh})
+list(REMOVE_ITEM missing ${later})
+expect("after a configuration without tests, one with them has ${kept}, not ${missing}" later STREQUAL fresh)
 
 # A search path with bash's own tools alone.
 file(MAKE_DIRECTORY ${WORK}/bin)
