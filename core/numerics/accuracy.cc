@@ -215,6 +215,19 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length) {
 
 bool HasOddVariant(Opcode opcode) { return opcode == Opcode::kPower || opcode == Opcode::kAtan2; }
 
+bool HasNarrowVariant(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kErf:
+    case Opcode::kExp:
+    case Opcode::kLog:
+    case Opcode::kLogistic:
+    case Opcode::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ReducedBits ReducedBitsOf(const Instruction& instruction) {
   const auto& bits = instruction.attributes<ReducePrecisionAttributes>();
   const FloatFormat& widest = FormatOf(ElementType::kF64);

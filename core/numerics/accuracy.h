@@ -62,6 +62,9 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length);
 // Functions of two arguments of which what Trait::kF16Variant says holds in every narrow float type:
 // shaders/include/math/f32_odd.glsl has <op>_f32_odd.
 bool HasOddVariant(Opcode opcode);
+// Functions of one narrow float that devices with a fused multiply-add compute more quickly, rounded to the same bits:
+// shaders/include/math/f32_narrow.glsl has <op>_f32_narrow.
+bool HasNarrowVariant(Opcode opcode);
 
 // The exponent and mantissa bits of a reduce-precision; more than the widest format's change nothing and are not told
 // apart.

@@ -206,21 +206,12 @@ void put(uint base, uint lhs_put, uint rhs_put, uint lhs_next[LHS_WORDS * LHS_LO
   }
 #endif
 
-// Stores the i-th row of matrices. A macro: loops around other loops are what drivers do not unroll, and matrices that
-// are chosen by a variable lie in memory.
-#define STORE_ROW(i)                                                                                               \
-  BARRIER();                                                                                                       \
-  EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) store_matrix(out_at, SUMS_STRIDE, N * j, sums[i * (TN / N) + j]); \
-  BARRIER();                                                                                                       \
-  [[dont_unroll]] for (uint first = LANE; first < M * OUT_FOURS; first += OUT_TOGETHER * LANES) {                  \
-    [[unroll]] for (uint p = 0u; p < OUT_TOGETHER; ++p) {                                                          \
-      uint out_row = (first + p * LANES) / OUT_FOURS, q = (first + p * LANES) % OUT_FOURS;                         \
-      uint row = first_row + sub_row + M * i + out_row, unit = (first_column + sub_column) / 4u + q;               \
-      uvec4 bits = strips[out_at + out_row * SUMS_STRIDE + q];                                                     \
-      Sum four[4];                                                                                                 \
-      [[unroll]] for (uint j = 0u; j < 4u; ++j) four[j] = SUM_OF(bits[j]);                                         \
-      if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four);                              \
-    }                                                                                                              \
+// Puts the i-th row of matrices where the epilogue reads it, if that is the turn's. A macro: matrices that are chosen by a
+// variable lie in memory.
+#define PUT_SUMS(i)                                                                                                  \
+  if (turn == i) {                                                                                                   \
+    EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)                                                                   \
+      store_matrix(out_at, SUMS_STRIDE, N * j, sums[i * (TN / N) + j]);                                              \
   }
 
 void main() {
@@ -281,5 +272,20 @@ void main() {
   }
 #endif
   uint out_at = SUBGROUP * (M * SUMS_STRIDE);
-  EACH_ROW(STORE_ROW)
+  // The epilogue, which may be long, stands here once.
+  [[dont_unroll]] for (uint turn = 0u; turn < TM / M; ++turn) {
+    BARRIER();
+    EACH_ROW(PUT_SUMS)
+    BARRIER();
+    [[dont_unroll]] for (uint first = LANE; first < M * OUT_FOURS; first += OUT_TOGETHER * LANES) {
+      [[unroll]] for (uint p = 0u; p < OUT_TOGETHER; ++p) {
+        uint out_row = (first + p * LANES) / OUT_FOURS, q = (first + p * LANES) % OUT_FOURS;
+        uint row = first_row + sub_row + M * turn + out_row, unit = (first_column + sub_column) / 4u + q;
+        uvec4 bits = strips[out_at + out_row * SUMS_STRIDE + q];
+        Sum four[4];
+        [[unroll]] for (uint j = 0u; j < 4u; ++j) four[j] = SUM_OF(bits[j]);
+        if (row < ROW_COUNT && unit < UNIT_COUNT) store(batch, row, unit, share, four);
+      }
+    }
+  }
 }

@@ -376,6 +376,54 @@ TEST(RowProgramTextTest, OrderOfASumIsAFunctionOfTheShape) {
   EXPECT_EQ(first[1].kernel, second[1].kernel);
 }
 
+// Results that hold a sum have a device's own bits, so exponentials that reach none but them may have them, too.
+TEST(RowProgramTextTest, ExponentialsOfSumsAloneAreOfFusedTerms) {
+  constexpr char kHead[] = R"(
+most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }
+f { x = f32[64,256] parameter(0)  z = f32[] constant(0)  n = f32[] constant(-inf)
+    m = f32[64] reduce(x, n), dimensions={1}, to_apply=most  mm = f32[64,256] broadcast(m), dimensions={0}
+    d = f32[64,256] subtract(x, mm)  e = f32[64,256] exponential(d)
+)";
+  constexpr char kSoftmax[] =
+      "s = f32[64] reduce(e, z), dimensions={1}, to_apply=sum  ss = f32[64,256] broadcast(s), dimensions={0}\n"
+      "q = f32[64,256] divide(e, ss)\n";
+  const auto counts = [&](const std::string& body, const std::string& shape, const DeviceFacts& facts) {
+    const std::string text =
+        "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n" + std::string(kHead) +
+        body + "}\nENTRY e { x = f32[64,256] parameter(0)\nROOT r = " + shape + " fusion(x), kind=kInput, calls=f }";
+    const std::vector<Step> steps = LowerRoot(text, facts);
+    EXPECT_EQ(steps.size(), 1u) << text;
+    if (steps.size() != 1) return std::pair(0, 0);
+    Compiled(steps[0], facts);
+    const std::string& kernel = steps[0].kernel.generated;
+    return std::pair(Count(kernel, "exponential_by_fma_f32("),
+                     Count(kernel, "exponential_f32(") + Count(kernel, "exponential_middle_f32("));
+  };
+  DeviceFacts facts = GpuFacts();
+  facts.fused_multiply_add = true;
+  const auto only = [](std::pair<int, int> count) { return count.first > 0 && count.second == 0; };
+  const auto none = [](std::pair<int, int> count) { return count.first == 0 && count.second > 0; };
+  const std::string softmax = kSoftmax;
+  EXPECT_TRUE(only(counts(softmax + "ROOT t = f32[64,256] negate(q)", "f32[64,256]", facts)));
+  EXPECT_TRUE(only(counts("ROOT s = f32[64] reduce(e, z), dimensions={1}, to_apply=sum", "f32[64]", facts)));
+  // The exponential is a result too, or is it by way of what every device computes alike.
+  EXPECT_TRUE(
+      none(counts(softmax + "ROOT t = (f32[64,256], f32[64,256]) tuple(q, e)", "(f32[64,256], f32[64,256])", facts)));
+  EXPECT_TRUE(none(counts(softmax + "h = f32[64,256] multiply(e, e)  ROOT t = (f32[64,256], f32[64,256]) tuple(q, h)",
+                          "(f32[64,256], f32[64,256])", facts)));
+  EXPECT_TRUE(none(counts("ROOT s = f32[64] reduce(e, n), dimensions={1}, to_apply=most", "f32[64]", facts)));
+  // One of two, which holds the other's sum.
+  const auto both = counts(softmax + "i = f32[64,256] exponential(q)  ROOT t = (f32[64,256], f32[64,256]) tuple(i, e)",
+                           "(f32[64,256], f32[64,256])", facts);
+  EXPECT_GT(both.first, 0);
+  EXPECT_GT(both.second, 0);
+  DeviceFacts same = facts;
+  same.same_bits = true;
+  EXPECT_TRUE(none(counts(softmax + "ROOT t = f32[64,256] negate(q)", "f32[64,256]", same)));
+  facts.fused_multiply_add = false;
+  EXPECT_TRUE(none(counts(softmax + "ROOT t = f32[64,256] negate(q)", "f32[64,256]", facts)));
+}
+
 TEST(ReduceWindowTextTest, SaysWhatIsTooLarge) {
   const std::string text =
       std::string(kSum) +

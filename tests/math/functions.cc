@@ -118,4 +118,23 @@ const BinaryFunction kBinary[] = {
 std::span<const UnaryFunction> UnaryFunctions() { return kUnary; }
 std::span<const BinaryFunction> BinaryFunctions() { return kBinary; }
 
+std::span<const NarrowFormat> NarrowFormats() {
+  static constexpr NarrowFormat kFormats[] = {
+      {ElementType::kF16, sm::round_f16},
+      {ElementType::kBF16, sm::round_bf16},
+      {ElementType::kF8E5M2, sm::round_f8e5m2},
+      {ElementType::kF8E4M3, sm::round_f8e4m3},
+      {ElementType::kF8E4M3FN, sm::round_f8e4m3fn},
+      {ElementType::kF8E3M4, sm::round_f8e3m4},
+      {ElementType::kF8E4M3B11FNUZ, sm::round_f8e4m3b11fnuz},
+      {ElementType::kF8E4M3FNUZ, sm::round_f8e4m3fnuz},
+      {ElementType::kF8E5M2FNUZ, sm::round_f8e5m2fnuz},
+      {ElementType::kF8E8M0FNU, sm::round_f8e8m0fnu},
+      {ElementType::kF4E2M1FN, sm::round_f4e2m1fn},
+      {ElementType::kF6E2M3FN, sm::round_f6e2m3fn},
+      {ElementType::kF6E3M2FN, sm::round_f6e3m2fn},
+  };
+  return kFormats;
+}
+
 }  // namespace VXLA_NAMESPACE

@@ -31,6 +31,13 @@ struct BinaryFunction {
   float (*odd)(float, float) = nullptr;  // in place of f32 on narrow arguments
 };
 
+// Floats of 16 bits and less.
+struct NarrowFormat {
+  ElementType type;
+  float (*round)(float);
+};
+std::span<const NarrowFormat> NarrowFormats();
+
 // The bound of core/numerics/accuracy.h; functions without a row there are exact.
 inline UlpBound StatedBound(const char* name, ElementType type) {
   const auto rows = AccuracyFunctions();

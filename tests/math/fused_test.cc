@@ -12,6 +12,8 @@
 #include <optional>
 #include <random>
 
+#include "core/data/float_formats.h"
+#include "tests/math/functions.h"
 #include "tests/math/shader_words.h"
 #include "tests/math/ulp.h"
 
@@ -48,6 +50,8 @@ float root_guess_f32(float a) { return Guess(std::sqrt(a)); }
 #include "shaders/include/math/f32_trig.glsl"
 #include "shaders/include/math/f32_special.glsl"
 #include "shaders/include/math/f32_gamma.glsl"
+#include "shaders/include/math/f32_narrow.glsl"
+#include "shaders/include/math/f16.glsl"
 
 // What GroupFarOperands makes of four quotients that stand together (tests/codegen compares the text).
 #define precise
@@ -293,6 +297,52 @@ TEST(FusedMathTest, ExponentialsByFmaAreWithinAnUlp) {
   EXPECT_EQ(fused::exponential_by_fma_f32(std::numeric_limits<float>::infinity()),
             std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(fused::exponential_by_fma_f32(std::numeric_limits<float>::quiet_NaN())));
+}
+
+struct NarrowFunction {
+  const char* name;
+  float (*fused)(float);
+  float (*plain)(float);
+  float (*fused_f16)(float);
+  float (*plain_f16)(float);
+};
+#define NARROW(name) \
+  { #name, fused::name##_f32_narrow, sm::name##_f32, fused::name##_f16, sm::name##_f16 }
+const NarrowFunction kNarrow[] = {NARROW(erf),
+                                  NARROW(exponential),
+                                  NARROW(log),
+                                  NARROW(logistic),
+                                  // Of f16, too.
+                                  {"tanh", fused::tanh_f32_narrow, sm::tanh_f32, fused::tanh_f32_narrow, sm::tanh_f32}};
+#undef NARROW
+
+// At every encoding of every narrow type, from every guess: what follows is rounded to the type.
+TEST(FusedMathTest, NarrowFunctionsRoundToTheSameBits) {
+  for (const NarrowFunction& f : kNarrow) {
+    std::string name = f.name;
+    const auto opcode = ParseOpcode(name);
+    ASSERT_TRUE(opcode.has_value()) << f.name;
+    EXPECT_TRUE(HasNarrowVariant(*opcode)) << f.name;
+    for (const NarrowFormat& format : NarrowFormats()) {
+      const bool f16 = format.type == ElementType::kF16;
+      int64_t differing = 0;
+      for (int guess = -4; guess <= 4; ++guess) {
+        fused::guess_units = guess;
+        for (uint32_t bits = 0; bits < uint32_t{1} << BitWidth(format.type); ++bits) {
+          const auto x = static_cast<float>(DecodeNarrowFloat(format.type, bits));
+          const float got = format.round((f16 ? f.fused_f16 : f.fused)(x)),
+                      want = format.round((f16 ? f.plain_f16 : f.plain)(x));
+          if (!IsTheSame(got, want) && ++differing <= 3)
+            ADD_FAILURE() << f.name << " of " << x << ": " << got << ", not " << want;
+        }
+      }
+      fused::guess_units.reset();
+      EXPECT_EQ(differing, 0) << f.name << " " << ElementTypeName(format.type);
+    }
+  }
+  int64_t count = 0;
+  for (int i = 0; i < OpcodeCount(); ++i) count += HasNarrowVariant(static_cast<Opcode>(i)) ? 1 : 0;
+  EXPECT_EQ(count, std::ssize(kNarrow));
 }
 
 // Every number near the ends of what the middle holds for, and every 257th of all.

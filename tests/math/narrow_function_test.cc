@@ -15,26 +15,6 @@ namespace narrow_function_test {
 
 namespace sm = shader_math;
 
-struct Format {
-  ElementType type;
-  float (*round)(float);
-};
-const Format kFormats[] = {
-    {ElementType::kF16, sm::round_f16},
-    {ElementType::kBF16, sm::round_bf16},
-    {ElementType::kF8E5M2, sm::round_f8e5m2},
-    {ElementType::kF8E4M3, sm::round_f8e4m3},
-    {ElementType::kF8E4M3FN, sm::round_f8e4m3fn},
-    {ElementType::kF8E3M4, sm::round_f8e3m4},
-    {ElementType::kF8E4M3B11FNUZ, sm::round_f8e4m3b11fnuz},
-    {ElementType::kF8E4M3FNUZ, sm::round_f8e4m3fnuz},
-    {ElementType::kF8E5M2FNUZ, sm::round_f8e5m2fnuz},
-    {ElementType::kF8E8M0FNU, sm::round_f8e8m0fnu},
-    {ElementType::kF4E2M1FN, sm::round_f4e2m1fn},
-    {ElementType::kF6E2M3FN, sm::round_f6e2m3fn},
-    {ElementType::kF6E3M2FN, sm::round_f6e3m2fn},
-};
-
 float Rounded(ElementType type, double value) {
   return static_cast<float>(DecodeNarrowFloat(type, EncodeNarrowFloat(type, value)));
 }
@@ -51,7 +31,7 @@ double CutToOdd(const Number& exact, int inexact) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(cut) | 1);
 }
 
-class NarrowFunctionsTest : public testing::TestWithParam<std::tuple<UnaryFunction, Format>> {};
+class NarrowFunctionsTest : public testing::TestWithParam<std::tuple<UnaryFunction, NarrowFormat>> {};
 
 TEST_P(NarrowFunctionsTest, IsCorrectlyRoundedAtEveryEncoding) {
   const auto& [f, format] = GetParam();
@@ -85,7 +65,7 @@ double ExactOf(const BinaryFunction& f, ElementType type, double x, double y) {
   return CutToOdd(number, inexact);
 }
 
-class NarrowPairsTest : public testing::TestWithParam<std::tuple<BinaryFunction, Format>> {};
+class NarrowPairsTest : public testing::TestWithParam<std::tuple<BinaryFunction, NarrowFormat>> {};
 
 // 8 bits and less: all pairs. 16 bits: a million random ones, 10^8 in the long test.
 TEST_P(NarrowPairsTest, IsCorrectlyRounded) {
@@ -114,7 +94,7 @@ TEST_P(NarrowPairsTest, IsCorrectlyRounded) {
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowPairsTest,
                          testing::Combine(testing::ValuesIn(BinaryFunctions().begin(), BinaryFunctions().end()),
-                                          testing::ValuesIn(kFormats)),
+                                          testing::ValuesIn(NarrowFormats().begin(), NarrowFormats().end())),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) + "_" +
                                   std::string(ElementTypeName(std::get<1>(info.param).type));
@@ -140,7 +120,7 @@ TEST(NarrowFunctionTest, VariantsAreThoseOfTheOpcodes) {
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowFunctionsTest,
                          testing::Combine(testing::ValuesIn(UnaryFunctions().begin(), UnaryFunctions().end()),
-                                          testing::ValuesIn(kFormats)),
+                                          testing::ValuesIn(NarrowFormats().begin(), NarrowFormats().end())),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) + "_" +
                                   std::string(ElementTypeName(std::get<1>(info.param).type));

@@ -123,9 +123,9 @@ TEST(ShaderMathSourceTest, FloatsOf32BitsNeedNeitherDoubleNorInt64) {
 
 // Devices round their own / and sqrt of floats as they please: only the functions that stand for them use them.
 TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
-  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32",  "divide_middle_f32",
-                                        "divide_f32",         "sqrt_middle_f32", "sqrt_plain_f32",
-                                        "rsqrt_f32",          "divide_f64",      "sqrt_plain_f64"};
+  const std::set<std::string> owners = {
+      "quotient_guess_f32", "root_guess_f32", "inverse_middle_f32", "divide_middle_f32", "divide_f32",
+      "sqrt_middle_f32",    "sqrt_plain_f32", "rsqrt_f32",          "divide_f64",        "sqrt_plain_f64"};
   // Of integers.
   const std::set<std::string> whole = {"cbrt_f32",   "cbrt_f64",   "cbrt_c64",    "cbrt_c128",
                                        "divide_i32", "divide_u32", "quotient_u64"};
@@ -174,8 +174,7 @@ std::vector<std::string> ReservedNames(const std::string& text, bool generated) 
   const std::string later(kLaterWords), qualifiers(kQualifiers);
   const std::regex piece(generated ? fmt::format("\\b(?:{}) ({}|{})\\b", kTypes, later, qualifiers)
                                    : fmt::format("\\b({})\\b|\\w ({}) *[=;,)[]", later, qualifiers)),
-      comment(R"(//[^\n]*)"), directive(R"((^|\n)#[^\n]*)"),
-      string(R"re("((?:[^"\\\n]|\\.)*)")re");
+      comment(R"(//[^\n]*)"), directive(R"((^|\n)#[^\n]*)"), string(R"re("((?:[^"\\\n]|\\.)*)")re");
   std::string read = std::regex_replace(text, comment, "");
   if (generated) {
     std::string strings;
@@ -206,7 +205,8 @@ TEST(ShaderMathSourceTest, NoNameIsAWordThatGlslReserves) {
       std::ifstream file(entry.path());
       std::stringstream text;
       text << file.rdbuf();
-      for (const std::string& name : ReservedNames(text.str(), generated)) ADD_FAILURE() << entry.path() << ": " << name;
+      for (const std::string& name : ReservedNames(text.str(), generated))
+        ADD_FAILURE() << entry.path() << ": " << name;
       ++files;
     }
   }

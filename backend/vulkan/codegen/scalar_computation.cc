@@ -209,10 +209,16 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
                                   MadeBy::kMultiply,
                                   {factors.begin(), factors.end()}});
   }
-  const bool f16 = type == ElementType::kF16 && Has(opcode, Trait::kF16Variant),
-             odd = IsNarrowFloat(type) && HasOddVariant(opcode);
-  Expression call = {Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands)};
-  if (!f16 && !odd && CarrierSuffix(type) == "f32") {
+  std::string_view suffix = CarrierSuffix(type);
+  if (type == ElementType::kF16 && Has(opcode, Trait::kF16Variant)) {
+    suffix = "f16";
+  } else if (IsNarrowFloat(type) && HasOddVariant(opcode)) {
+    suffix = "f32_odd";
+  } else if (IsNarrowFloat(type) && HasNarrowVariant(opcode)) {
+    suffix = "f32_narrow";
+  }
+  Expression call = {Call(function, suffix, operands)};
+  if (suffix == "f32") {
     call.by = MakerOf(opcode);
     if (call.by != MadeBy::kOther) call.operands.assign(operands.begin(), operands.end());
   }

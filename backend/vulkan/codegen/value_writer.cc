@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/vulkan/codegen/common_bits.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/base/fusion_rules.h"
 
@@ -135,9 +136,14 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
     for (const std::string& operand : operands) of_any_nan.push_back(OfAnyNan(operand));
     if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan);
   }
-  if (exponentials_by_fma_ && value.by == MadeBy::kExponential && !value.rounded)
+  if (value.by == MadeBy::kExponential && !value.rounded && FusesTerms(kernel_.facts()) && !HasCommonBits(instruction))
     value = Expression{fmt::format("exponential_by_fma_f32({})", operands[0])};
   return Named(type, std::move(value));
+}
+
+bool ValueWriter::HasCommonBits(const Instruction& instruction) {
+  if (!common_bits_) common_bits_ = ValuesOfCommonBits(body_);
+  return common_bits_->contains(&instruction);
 }
 
 std::string ValueWriter::Named(ElementType type, Expression value) {

@@ -10,9 +10,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "backend/lowering.h"
@@ -32,9 +34,6 @@ class ValueWriter : public MoveWriter {
   void Override(const Instruction& instruction, MultiIndex at, ElementType from, const std::string& value);
   // An operand of one element is kept in `glsl_value` instead of memory.
   void Hold(const Instruction& operand, std::string glsl_value) { held_[&operand] = std::move(glsl_value); }
-  // From here on exponentials of f32 are exponential_by_fma_f32: for what is made of a device's own sums, so that no
-  // other device has the same bits.
-  void ExponentialsByFma() { exponentials_by_fma_ = true; }
   // The number of the tensor that a result of the fusion, one of the instruction's leaves, is stored in.
   int ResultTensor(int leaf);
 
@@ -63,6 +62,7 @@ class ValueWriter : public MoveWriter {
   void AfterStore(int k, const IndexExpression& first, std::span<const std::string> values) override;
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
   std::string Compute(const Instruction& instruction, const MultiIndex& index);
+  bool HasCommonBits(const Instruction& instruction);
   // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
   // A local of the type.
@@ -72,7 +72,7 @@ class ValueWriter : public MoveWriter {
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
 
   BufferMap& buffers_;
-  bool exponentials_by_fma_ = false;
+  std::optional<std::unordered_set<const Instruction*>> common_bits_;
   std::map<std::pair<const Instruction*, int>, std::vector<OverriddenValue>> overrides_;
   std::unordered_map<const Instruction*, std::string> held_;
 };

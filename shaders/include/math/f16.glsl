@@ -10,7 +10,7 @@ FN F off_tie_f32(float r, bool further, bool nearer) {
 FN F exponential_f16(float x) {
   uint b = floatBitsToUint(x);
   bool nearer = b == 0x3bef2000u || b == 0x3cb9e000u;
-  return off_tie_f32(exponential_f32(x), false, nearer);
+  return off_tie_f32(exponential_f32_narrow(x), false, nearer);
 }
 FN F exp2_f16(float x) {
   uint b = floatBitsToUint(x);
@@ -22,7 +22,7 @@ FN F exponential_minus_one_f16(float x) {
 }
 FN F log_f16(float x) {
   uint b = floatBitsToUint(x);
-  return off_tie_f32(log_f32(x), false, b == 0x3baf0000u);
+  return off_tie_f32(log_f32_narrow(x), false, b == 0x3baf0000u);
 }
 FN F log_plus_one_f16(float x) {
   uint b = floatBitsToUint(x);
@@ -32,7 +32,7 @@ FN F logistic_f16(float x) {
   uint b = floatBitsToUint(x);
   bool further = b == 0xbac00000u || b == 0xbb600000u || b == 0xbbb00000u || b == 0xbbf00000u;
   bool nearer = b == 0x3b400000u || b == 0x3be00000u || b == 0x3c300000u;
-  return off_tie_f32(logistic_f32(x), further, nearer);
+  return off_tie_f32(logistic_f32_narrow(x), further, nearer);
 }
 FN F sinh_f16(float x) {
   uint m = floatBitsToUint(x) & 0x7fffffffu;
@@ -75,7 +75,7 @@ FN F atan_f16(float x) {
 }
 FN F erf_f16(float x) {
   uint m = floatBitsToUint(x) & 0x7fffffffu;
-  return off_tie_f32(erf_f32(x), false, m == 0x3ac24000u);
+  return off_tie_f32(erf_f32_narrow(x), false, m == 0x3ac24000u);
 }
 FN F erfc_f16(float x) {
   uint b = floatBitsToUint(x);

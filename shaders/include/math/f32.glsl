@@ -232,6 +232,18 @@ FN F take_fours_f32(float x, OUT(int) k) {
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/probes/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
+// 1 / b, correctly rounded but for what the next one's comment says; b as it asks for.
+FN F inverse_middle_f32(float b) {
+  F r;
+  #ifdef VXLA_FUSED_F32
+  F guess = quotient_guess_f32(1.0f, b);
+  F rest = fma(-b, guess, 1.0f) + 9.094947e-13f;
+  r = fma(rest, guess, guess);
+  #else
+  r = quotient_by_integers_f32(1.0f, b);
+  #endif
+  return r;
+}
 // For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of
 // either sign, and one that may leave a denormal (the rest of a sum in two numbers) a zero or about the quotient.
 // Where fma rounds once, the quotient of a guess is put right twice by the exact rest that fma leaves (Markstein,
@@ -245,9 +257,7 @@ FN F take_fours_f32(float x, OUT(int) k) {
 FN F divide_middle_f32(float a, float b) {
   F q;
   #ifdef VXLA_FUSED_F32
-  F guess = quotient_guess_f32(1.0f, b);
-  F rest = fma(-b, guess, 1.0f) + 9.094947e-13f;
-  F inverse = fma(rest, guess, guess);
+  F inverse = inverse_middle_f32(b);
   F first = a * inverse;
   F second = fma(fma(-b, first, a), inverse, first);
   q = fma(fma(-b, second, a), inverse, second);
@@ -332,6 +342,10 @@ FN F sqrt_f32(float a) {
   return sqrt_plain_f32(a);
 }
 #else
+FN F inverse_middle_f32(float b) {
+  F r = 1.0f / b;
+  return r;
+}
 FN F divide_middle_f32(float a, float b) {
   F r = a / b;
   return r;
@@ -513,13 +527,17 @@ FN bool either_nan_f32(float a, float b) {
   #endif
   return r;
 }
-// NaN if either is; -0 < +0.
+// NaN if either is; -0 < +0. As integers numbers have their order, and those below zero the opposite one.
 FN F maximum_f32(float a, float b) {
-  F r = total_order_f32(a) > total_order_f32(b) ? a : b;
+  int most = max(floatBitsToInt(a), floatBitsToInt(b));
+  uint least = min(floatBitsToUint(a), floatBitsToUint(b));
+  F r = uintBitsToFloat(most < 0 ? least : uint(most));
   return either_nan_f32(a, b) ? nan_f32() : r;
 }
 FN F minimum_f32(float a, float b) {
-  F r = total_order_f32(a) < total_order_f32(b) ? a : b;
+  uint most = max(floatBitsToUint(a), floatBitsToUint(b));
+  uint least = min(floatBitsToUint(a), floatBitsToUint(b));
+  F r = uintBitsToFloat(int(most) < 0 ? most : least);
   return either_nan_f32(a, b) ? nan_f32() : r;
 }
 // min(max(low, x), high): high where low > high.

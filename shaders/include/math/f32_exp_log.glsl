@@ -81,31 +81,37 @@ FN uint far_exponent_f32(float x) {
 FN bool leaves_exponents_f32(float x) {
   return far_exponent_f32(x) > 0x42ae0000u;
 }
-// e^x for x within +-110, where fma rounds once. Not the bits of exponential_f32, but a third of its instructions: a
-// polynomial of degree 6, 2^-28.2, on what reduce_ln2_f32 leaves. <= 1 ulp.
-FN F exp_by_fma_f32(float x) {
-  F n = floor(fma(x, 1.44269502f, 0.5f));
+// e^x / 2^k for x within +-110, where fma rounds once: a polynomial of degree 6, 2^-28.2, on what reduce_ln2_f32
+// leaves. The last bits of `k` are the exponent's, those above belong to 2^23 + 2^22.
+FN F exp_by_fma_f32(float x, OUT(uint) k) {
+  F t = fma(x, 1.44269502f, 12582912.0f);
+  F n = t - 12582912.0f;
   F r = fma(n, -1.42860677e-06f, fma(n, -0.693145752f, x));
   F p = fma(fma(fma(fma(0.0013814535f, r, 0.008368746f), r, 0.041668393f), r, 0.16666521f), r, 0.49999994f);
-  int k = int(n);
-  int h = k >> 1;
-  return fma(fma(p, r, 1.0f), r, 1.0f) * pow2_f32(h) * pow2_f32(k - h);
+  k = floatBitsToUint(t);
+  return fma(fma(p, r, 1.0f), r, 1.0f);
 }
-// Where multiply-adds are not fused this is exponential_f32; x is anything.
+// Not the bits of exponential_f32, but a third of its instructions; where multiply-adds are not fused it is that. x is
+// anything. <= 1 ulp.
 FN F exponential_by_fma_f32(float x) {
   F v;
   #ifdef VXLA_FUSED_F32
-  v = exp_by_fma_f32(min(max(x, -110.0f), 110.0f));
+  uint k;
+  F e = exp_by_fma_f32(min(max(x, -110.0f), 110.0f), k);
+  uint h = k >> 1;
+  v = e * uintBitsToFloat((h << 23) + 0x3f800000u) * uintBitsToFloat(((k - h) << 23) + 0x3f800000u);
   #else
   v = exponential_f32(x);
   #endif
   return is_nan_f32(x) ? nan_f32() : v;
 }
-// The same of x <= 0, what attention weighs by, and NaN.
+// The same of x <= 0, what attention weighs by, and NaN: 2^64 times as much is a normal number.
 FN F exponential_weight_f32(float x) {
   F v;
   #ifdef VXLA_FUSED_F32
-  v = exp_by_fma_f32(max(x, -110.0f));
+  uint k;
+  F e = exp_by_fma_f32(max(x, -110.0f), k);
+  v = e * uintBitsToFloat((k << 23) + 0x5f800000u) * 5.42101086e-20f;
   #else
   v = exponential_f32(x);
   #endif

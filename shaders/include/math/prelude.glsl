@@ -15,12 +15,12 @@
 // f8e4m3b11fnuz f8e4m3fnuz f8e5m2fnuz f8e8m0fnu f6e2m3fn f6e3m2fn f4e2m1fn. round_from_f64_<t>(f64_t) -> float rounds once. Ops whose
 // result depends on the width have a variant <op>_<i32|u32>_width(a[, b], bits). f16.glsl has <op>_f16 for those
 // functions of f16 whose f32 result must not be rounded again, f32_odd.glsl <op>_f32_odd for those of two narrow
-// floats.
+// floats, f32_narrow.glsl <op>_f32_narrow for functions of one that are quicker where the result is rounded again.
 //
 // FILES, in the order in which definitions depend on each other (a later file uses earlier ones only):
 // FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl
-// FILE ORDER: f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl
-// FILE ORDER: int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl
+// FILE ORDER: f32_gamma.glsl f32_odd.glsl f32_narrow.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl
+// FILE ORDER: wide_int.glsl int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl
 // FILE ORDER: f64_gamma.glsl convert64.glsl c128.glsl
 // prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses. Files up to
 // c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64, VXLA_EMULATE_F64,

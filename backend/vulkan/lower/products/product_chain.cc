@@ -283,7 +283,6 @@ class ChainWriter : ChainTerms {
   // At these components of rows or keys, scores and sums.
   Code WeightsText(KernelBuilder& kernel, const std::vector<std::string>& places) const {
     Function f(*this, kernel, 1, 1);
-    if (FusesTerms(context_.facts)) f.writer.ExponentialsByFma();
     std::string results;
     // Four keys of a unit lie side by side.
     const bool of_unit = shape_.matrix && chain_.keys % 4 == 0 && places.size() == 4;
