@@ -228,6 +228,10 @@ bool HasNarrowVariant(Opcode opcode) {
   }
 }
 
+bool HasFusedVariant(Opcode opcode) {
+  return opcode == Opcode::kExp || opcode == Opcode::kLogistic || opcode == Opcode::kTanh;
+}
+
 ReducedBits ReducedBitsOf(const Instruction& instruction) {
   const auto& bits = instruction.attributes<ReducePrecisionAttributes>();
   const FloatFormat& widest = FormatOf(ElementType::kF64);

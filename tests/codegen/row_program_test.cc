@@ -376,8 +376,8 @@ TEST(RowProgramTextTest, OrderOfASumIsAFunctionOfTheShape) {
   EXPECT_EQ(first[1].kernel, second[1].kernel);
 }
 
-// Results that hold a sum have a device's own bits, so exponentials that reach none but them may have them, too.
-TEST(RowProgramTextTest, ExponentialsOfSumsAloneAreOfFusedTerms) {
+// Results that hold a sum have a device's own bits, so functions that reach none but them may have them, too.
+TEST(RowProgramTextTest, FunctionsThatReachSumsAloneAreOfFusedTerms) {
   constexpr char kHead[] = R"(
 most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] maximum(a, b) }
 f { x = f32[64,256] parameter(0)  z = f32[] constant(0)  n = f32[] constant(-inf)
@@ -420,6 +420,25 @@ f { x = f32[64,256] parameter(0)  z = f32[] constant(0)  n = f32[] constant(-inf
   DeviceFacts same = facts;
   same.same_bits = true;
   EXPECT_TRUE(none(counts(softmax + "ROOT t = f32[64,256] negate(q)", "f32[64,256]", same)));
+  // Of a product, and of its operands, which other kernels may read as well.
+  const auto of_product = [&](const std::string& body) {
+    const std::vector<Step> steps =
+        LowerRoot("f { x = f32[64,64] parameter(0)  w = f32[64,64] parameter(1)\n" + body +
+                      "}\nENTRY e { x = f32[64,64] parameter(0)  w = f32[64,64] parameter(1)\n"
+                      "ROOT r = f32[64,64] fusion(x, w), kind=kOutput, calls=f }",
+                  facts);
+    EXPECT_EQ(steps.size(), 1u);
+    if (steps.size() != 1) return std::string();
+    Compiled(steps[0], facts);
+    return steps[0].kernel.generated;
+  };
+  const std::string dims = ", lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  const std::string behind =
+      of_product("d = f32[64,64] dot(x, w)" + dims +
+                 "t = f32[64,64] tanh(d)  l = f32[64,64] logistic(d)  ROOT p = f32[64,64] multiply(t, l)");
+  EXPECT_GT(Count(behind, " tanh_by_fma_f32("), 0);
+  EXPECT_GT(Count(behind, " logistic_by_fma_f32("), 0);
+  EXPECT_EQ(Count(behind, " tanh_f32(") + Count(behind, " logistic_f32("), 0);
   facts.fused_multiply_add = false;
   EXPECT_TRUE(none(counts(softmax + "ROOT t = f32[64,256] negate(q)", "f32[64,256]", facts)));
 }

@@ -276,27 +276,53 @@ TEST(FusedMathTest, ExponentialsOfSixteenBitsAreWithinTheirBound) {
   EXPECT_TRUE(std::isnan(fused::exponential_of_16_bits_f32(std::bit_cast<float>(0x7fffffffu))));
 }
 
-// Below zero the bits of weights, above zero within an ulp: every 61st number, all near the end of the range, and what
-// is beyond it.
-TEST(FusedMathTest, ExponentialsByFmaAreWithinAnUlp) {
-  double worst = 0;
-  const auto check = [&](uint32_t bits) {
-    const auto x = std::bit_cast<float>(bits);
-    const double exact = std::exp(static_cast<double>(x));
-    const float got = fused::exponential_by_fma_f32(x);
-    if (exact >= 0x1.ffffffp127) {
-      EXPECT_EQ(got, std::numeric_limits<float>::infinity()) << x;
-    } else {
-      worst = std::max(worst, std::abs(got - exact) / std::ldexp(1.0, std::ilogb(exact) - 23));
-    }
-    EXPECT_EQ(fused::exponential_by_fma_f32(-x), fused::exponential_weight_f32(-x)) << x;
+// Where they have none of the other devices' bits: every 61st number, all near the ends of the ranges, from guesses
+// that are as far off as may be.
+TEST(FusedMathTest, FunctionsByFmaAreWithinAnUlp) {
+  struct ByFma {
+    Opcode opcode;
+    float (*function)(float);
+    double (*exact)(double);
+    std::vector<float> edges;
   };
-  for (uint64_t bits = 0; bits <= 0x7f800000; bits += 61) check(static_cast<uint32_t>(bits));
-  for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(88.7228F) - 10000u + i);
-  EXPECT_LE(worst, 1);
-  EXPECT_EQ(fused::exponential_by_fma_f32(std::numeric_limits<float>::infinity()),
-            std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(fused::exponential_by_fma_f32(std::numeric_limits<float>::quiet_NaN())));
+  const std::vector<ByFma> functions = {
+      {Opcode::kExp, fused::exponential_by_fma_f32, std::exp, {-103.97F, -87.34F, 88.7228F}},
+      {Opcode::kLogistic,
+       fused::logistic_by_fma_f32,
+       [](double x) { return 1 / (1 + std::exp(-x)); },
+       {-103.97F, -87.34F, -1.1F, 17.0F}},
+      {Opcode::kTanh, fused::tanh_by_fma_f32, std::tanh, {-0.625F, 0.625F, 9.01F}}};
+  for (int i = 0; i < OpcodeCount(); ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    EXPECT_EQ(HasFusedVariant(opcode),
+              std::ranges::any_of(functions, [&](const ByFma& f) { return f.opcode == opcode; }));
+  }
+  for (const ByFma& f : functions) {
+    const std::string_view name = OpcodeText(f.opcode);
+    const double bound = AccuracyOf(f.opcode, ElementType::kF32).ulp;
+    double worst = 0;
+    const auto check = [&](uint32_t bits) {
+      const auto x = std::bit_cast<float>(bits);
+      worst = std::max(worst, UlpError(f.function(x), f.exact(static_cast<double>(x))));
+    };
+    for (const int guess : {-4, 0, 4}) {
+      fused::guess_units = guess;
+      for (const uint64_t sign : {0x00000000u, 0x80000000u}) {
+        for (uint64_t bits = 0; bits <= 0x7f800000; bits += 61 * 3)
+          check(static_cast<uint32_t>(sign | (bits + 61 * (guess / 4 + 1))));
+      }
+      for (const float edge : f.edges) {
+        for (uint32_t i = 0; i < 20000; ++i) check(std::bit_cast<uint32_t>(edge) - 10000u + i);
+      }
+      for (const float special : {0.0F, -0.0F, 1e-45F, -1e-45F, std::numeric_limits<float>::infinity(),
+                                  -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()})
+        check(std::bit_cast<uint32_t>(special));
+    }
+    fused::guess_units.reset();
+    EXPECT_LE(worst, bound) << name;
+  }
+  for (const float x : {0.0F, 0.5F, 3.0F, 50.0F, 90.0F, 104.0F, 1e30F})
+    EXPECT_EQ(fused::exponential_by_fma_f32(-x), fused::exponential_weight_f32(-x)) << x;
 }
 
 struct NarrowFunction {

@@ -164,7 +164,7 @@ bool MakesFloats(const Instruction& instruction) {
   return is_float(instruction) && !is_float(*instruction.operand(0));
 }
 
-Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands) {
+Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands, bool common_bits) {
   const Opcode opcode = instruction.opcode();
   const ElementType result = instruction.shape().element_type();
   const ElementType type = instruction.operand(0)->shape().element_type();
@@ -216,6 +216,8 @@ Expression ElementwiseValue(const Instruction& instruction, std::span<const std:
     suffix = "f32_odd";
   } else if (IsNarrowFloat(type) && HasNarrowVariant(opcode)) {
     suffix = "f32_narrow";
+  } else if (type == ElementType::kF32 && HasFusedVariant(opcode) && !common_bits) {
+    suffix = "by_fma_f32";
   }
   Expression call = {Call(function, suffix, operands)};
   if (suffix == "f32") {

@@ -16,8 +16,10 @@ bool MakesFloats(const Instruction& instruction);
 // The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b)
 // with narrowing, selects, conversions. CHECK-fails for other opcodes.
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);
-// The same, with what passes know it by.
-Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands);
+// The same, with what passes know it by. Without `common_bits` it need not have the bits that every device gives:
+// HasFusedVariant.
+Expression ElementwiseValue(const Instruction& instruction, std::span<const std::string> operands,
+                            bool common_bits = true);
 
 // A carrier value of type `from` converted to `to`, as convert does.
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value);

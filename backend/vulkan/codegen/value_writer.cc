@@ -7,6 +7,7 @@
 
 #include "backend/vulkan/codegen/common_bits.h"
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "core/numerics/accuracy.h"
 #include "core/passes/base/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -128,16 +129,16 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   const ElementType type = instruction.shape().element_type();
   if (MakesFloats(instruction) && IsComputed(*instruction.operand(0)))
     operands[0] = UnknownText(instruction.operand(0)->shape().element_type(), operands[0]);
-  Expression value = ElementwiseValue(instruction, operands);
+  const bool common_bits =
+      !FusesTerms(kernel_.facts()) || !HasFusedVariant(instruction.opcode()) || HasCommonBits(instruction);
+  Expression value = ElementwiseValue(instruction, operands, common_bits);
   // A conversion that changes nothing.
   if (operands.size() == 1 && !value.rounded && value.text == operands[0]) return operands[0];
   if (value.rounded) {
     std::vector<std::string> of_any_nan;
     for (const std::string& operand : operands) of_any_nan.push_back(OfAnyNan(operand));
-    if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan);
+    if (of_any_nan != operands) value = ElementwiseValue(instruction, of_any_nan, common_bits);
   }
-  if (value.by == MadeBy::kExponential && !value.rounded && FusesTerms(kernel_.facts()) && !HasCommonBits(instruction))
-    value = Expression{fmt::format("exponential_by_fma_f32({})", operands[0])};
   return Named(type, std::move(value));
 }
 

@@ -81,25 +81,25 @@ FN uint far_exponent_f32(float x) {
 FN bool leaves_exponents_f32(float x) {
   return far_exponent_f32(x) > 0x42ae0000u;
 }
-// e^x / 2^k for x within +-110, where fma rounds once: a polynomial of degree 6, 2^-28.2, on what reduce_ln2_f32
-// leaves. The last bits of `k` are the exponent's, those above belong to 2^23 + 2^22.
-FN F exp_by_fma_f32(float x, OUT(uint) k) {
+// (e^r - 1) / r where fma rounds once, x = k ln 2 + r within +-110: a polynomial of degree 5, 2^-28.2 of e^r. The last
+// bits of `k` are the exponent's, those above belong to 2^23 + 2^22.
+FN F slope_by_fma_f32(float x, OUT(float) r, OUT(uint) k) {
   F t = fma(x, 1.44269502f, 12582912.0f);
   F n = t - 12582912.0f;
-  F r = fma(n, -1.42860677e-06f, fma(n, -0.693145752f, x));
-  F p = fma(fma(fma(fma(0.0013814535f, r, 0.008368746f), r, 0.041668393f), r, 0.16666521f), r, 0.49999994f);
+  r = fma(n, -1.42860677e-06f, fma(n, -0.693145752f, x));
   k = floatBitsToUint(t);
-  return fma(fma(p, r, 1.0f), r, 1.0f);
+  return fma(fma(fma(fma(fma(0.0013814535f, r, 0.008368746f), r, 0.041668393f), r, 0.16666521f), r, 0.49999994f), r, 1.0f);
 }
 // Not the bits of exponential_f32, but a third of its instructions; where multiply-adds are not fused it is that. x is
 // anything. <= 1 ulp.
 FN F exponential_by_fma_f32(float x) {
   F v;
   #ifdef VXLA_FUSED_F32
+  F r;
   uint k;
-  F e = exp_by_fma_f32(min(max(x, -110.0f), 110.0f), k);
+  F w = slope_by_fma_f32(min(max(x, -110.0f), 110.0f), r, k);
   uint h = k >> 1;
-  v = e * uintBitsToFloat((h << 23) + 0x3f800000u) * uintBitsToFloat(((k - h) << 23) + 0x3f800000u);
+  v = fma(w, r, 1.0f) * uintBitsToFloat((h << 23) + 0x3f800000u) * uintBitsToFloat(((k - h) << 23) + 0x3f800000u);
   #else
   v = exponential_f32(x);
   #endif
@@ -109,9 +109,10 @@ FN F exponential_by_fma_f32(float x) {
 FN F exponential_weight_f32(float x) {
   F v;
   #ifdef VXLA_FUSED_F32
+  F r;
   uint k;
-  F e = exp_by_fma_f32(max(x, -110.0f), k);
-  v = e * uintBitsToFloat((k << 23) + 0x5f800000u) * 5.42101086e-20f;
+  F w = slope_by_fma_f32(max(x, -110.0f), r, k);
+  v = fma(w, r, 1.0f) * uintBitsToFloat((k << 23) + 0x5f800000u) * 5.42101086e-20f;
   #else
   v = exponential_f32(x);
   #endif
@@ -187,6 +188,30 @@ FN F logistic_f32(float x) {
   F r = scale_f32(hi, lo, negative ? k : 0);
   return is_nan_f32(x) ? nan_f32() : r;
 }
+// As exponential_by_fma_f32 is of that: 1 / s, and e / s below 0, of s = 1 + e and e = e^-|x|, all in two floats. <= 1 ulp.
+FN F logistic_by_fma_f32(float x) {
+  F v;
+  #ifdef VXLA_FUSED_F32
+  bool negative = is_negative_f32(x);
+  F r;
+  uint k;
+  F w = slope_by_fma_f32(max(-magnitude_f32(x), -110.0f), r, k);
+  F eh = fma(w, r, 1.0f);
+  F el = fma(w, r, 1.0f - eh);
+  F power = uintBitsToFloat((k << 23) + 0x5f800000u);
+  F e = eh * power * 5.42101086e-20f;
+  F s = 1.0f + e;
+  F i = inverse_middle_f32(s);
+  F il = fma(s - 1.0f - e, i, fma(-s, i, 1.0f)) * i;
+  F a = negative ? eh : 1.0f;
+  F hi = a * i;
+  F lo = fma(a, i, -hi) + fma(a, il, (negative ? el : 0.0f) * i);
+  v = (hi + lo) * (negative ? power : 1.84467441e+19f) * 5.42101086e-20f;
+  #else
+  v = logistic_f32(x);
+  #endif
+  return is_nan_f32(x) ? nan_f32() : v;
+}
 // (1 - u + p) / (1 + u + p) for e^(2|x|) = 2^k e^r, u = 2^-k and p = e^r - 1. What the quotient t leaves of the numerator
 // is exact but for 2^-12 of it, as products of heads are, and is multiplied by the reciprocal that gave t. <= 1 ulp.
 FN F tanh_f32(float x) {
@@ -216,6 +241,27 @@ FN F tanh_f32(float x) {
   F rest = ((nh - th * head) - (t - th) * head) + (nl - t * ((dh - head) + dl));
   F v = t + rest * i;
   return is_nan_f32(x) ? nan_f32() : copysign_f32(m < 9.31322575e-10f ? m : v, x);
+}
+// As exponential_by_fma_f32 is of that: (1 - e) / (1 + e) of e = e^-2|x|, both in two floats; next to 0 a polynomial,
+// 2^-27.8. <= 1 ulp.
+FN F tanh_by_fma_f32(float x) {
+  F v;
+  #ifdef VXLA_FUSED_F32
+  F m = magnitude_f32(x);
+  F e = exponential_weight_f32(-2.0f * m);
+  F n = 1.0f - e;
+  F d = 1.0f + e;
+  F i = inverse_middle_f32(d);
+  F q = n * i;
+  F rest = fma(-d, q, n) + fma(q, d - 1.0f - e, 1.0f - n - e);
+  F u = m * m;
+  F p = fma(fma(fma(fma(-0.00570498267f, u, 0.0206390843f), u, -0.0537397154f), u, 0.133314416f), u, -0.333332807f);
+  F r = copysign_f32(m < 0.625f ? fma(m * u, p, m) : fma(rest, i, q), x);
+  v = is_nan_f32(x) ? nan_f32() : r;
+  #else
+  v = tanh_f32(x);
+  #endif
+  return v;
 }
 // (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
 FN F sinh_f32(float x) {
