@@ -6,8 +6,8 @@
 // shared memory row by row (column by column for rhs) along k, in words of neighbouring values; 16 bytes lie between
 // two rows, so that lanes that read neighbouring rows meet different banks. There are two strips of each operand, so
 // that the next are read from memory while these are multiplied, and a step needs one barrier. With AHEAD of 2 those
-// after the next are on their way too. A subgroup keeps TM by
-// TN sums in matrices of M rows and N columns; each takes a product of M x K and K x N terms at a time.
+// after the next are on their way too. A subgroup keeps TM by TN sums in matrices of M rows and N columns; each takes a
+// product of M x K and K x N terms at a time.
 //
 // An operand that lies along k in memory comes 16 bytes at a time. One that lies across k comes as four rows (columns)
 // of one k and those of the next three, and is turned on its way. With RHS_ROWS rhs lies across k in memory and in its
@@ -206,6 +206,14 @@ void put(uint base, uint lhs_put, uint rhs_put, uint lhs_next[LHS_WORDS * LHS_LO
   }
 #endif
 
+// What was fetched for the step from k on goes to the strips from `base` on, and what a later one needs is fetched: the
+// last steps fetch their own strips again, so that there is no test around the loads.
+#define STEP(base, k, lhs, rhs)                                                                                        \
+  put(base, lhs_put, rhs_put, lhs, rhs);                                                                               \
+  BARRIER();                                                                                                           \
+  fetch(batch, first_row, first_column, (k) + AHEAD * TK < end ? (k) + AHEAD * TK : (k), end, lhs, rhs);               \
+  MULTIPLY_STRIPS(base)
+
 // Puts the i-th row of matrices where the epilogue reads it, if that is the turn's. A macro: matrices that are chosen by a
 // variable lie in memory.
 #define PUT_SUMS(i)                                                                                                  \
@@ -246,29 +254,29 @@ void main() {
   EACH_MATRIX for (uint i = 0u; i < TM / M * (TN / N); ++i) sums[i] = clear_matrix();
   uint lhs_next[LHS_WORDS * LHS_LOADS], rhs_next[RHS_WORDS * RHS_LOADS];
   fetch(batch, first_row, first_column, begin, end, lhs_next, rhs_next);
-  // The last steps fetch their own strips again, so that there is no test around the loads.
-#if AHEAD == 1
+#if TERMS_AHEAD
   uint base = 0u;
   for (uint k = begin; k < end; k += TK) {
-    put(base, lhs_put, rhs_put, lhs_next, rhs_next);
-    BARRIER();
-    fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
-    MULTIPLY_STRIPS(base)
+    STEP(base, k, lhs_next, rhs_next)
     base = STRIPS - base;
   }
 #else
+#if AHEAD == 2
   uint lhs_later[LHS_WORDS * LHS_LOADS], rhs_later[RHS_WORDS * RHS_LOADS];
   fetch(batch, first_row, first_column, begin + TK < end ? begin + TK : begin, end, lhs_later, rhs_later);
-  for (uint k = begin; k < end; k += 2u * TK) {
-    put(0u, lhs_put, rhs_put, lhs_next, rhs_next);
-    BARRIER();
-    fetch(batch, first_row, first_column, k + 2u * TK < end ? k + 2u * TK : k, end, lhs_next, rhs_next);
-    MULTIPLY_STRIPS(0u)
-    if (k + TK >= end) break;
-    put(STRIPS, lhs_put, rhs_put, lhs_later, rhs_later);
-    BARRIER();
-    fetch(batch, first_row, first_column, k + 3u * TK < end ? k + 3u * TK : k, end, lhs_later, rhs_later);
-    MULTIPLY_STRIPS(STRIPS)
+#else
+#define lhs_later lhs_next
+#define rhs_later rhs_next
+#endif
+  // Two steps a turn, so that each knows where its strips are. An odd one stands behind the loop: where a loop has two ends
+  // the sums and what was fetched are moved to other registers and back.
+  uint k = begin;
+  for (; k + TK < end; k += 2u * TK) {
+    STEP(0u, k, lhs_next, rhs_next)
+    STEP(STRIPS, k + TK, lhs_later, rhs_later)
+  }
+  if (k < end) {
+    STEP(0u, k, lhs_next, rhs_next)
   }
 #endif
   uint out_at = SUBGROUP * (M * SUMS_STRIDE);
