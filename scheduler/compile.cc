@@ -201,6 +201,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   TargetInfo target;
   target.cheap_dispatches = facts.costs.subgroups_in_turn;
   target.accesses_by_lane = facts.costs.accesses_by_lane;
+  target.pairs_trips = !facts.costs.subgroups_in_turn;
   // Where barriers are dear, memory is as fast as what holds it back.
   if (!facts.costs.subgroups_in_turn && !facts.same_bits) {
     target.attention_min_scores = 1 << 16;

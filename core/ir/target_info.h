@@ -47,6 +47,7 @@ struct TargetInfo {
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
   bool unroll_loops = true;        // whiles of a few elementwise trips are written out
+  bool pairs_trips = false;        // barriers are dear: loops go two trips at a time where that spares some
   bool sizes_tell_faults = false;  // live sizes that do not agree make those of the results -1, where there are any
   // Targets of custom calls for which the caller has functions of its own: they stay calls, whatever they mean here.
   std::set<std::string> host_functions;

@@ -124,16 +124,21 @@ struct Count {
 
 // What each iteration adds to state element `k`, or nothing if that is not a constant.
 std::optional<int64_t> StepOf(const Computation& body, int64_t k) {
-  const Instruction* next = ElementOf(body.root(), k);
-  if (next == nullptr || (next->opcode() != Opcode::kAdd && next->opcode() != Opcode::kSubtract)) return std::nullopt;
-  const bool adds = next->opcode() == Opcode::kAdd;
-  const Instruction *left = next->operand(0), *right = next->operand(1);
-  if (StateElement(*left) == k && IsKnownScalar(right)) {
-    const auto step = static_cast<uint64_t>(right->literal().GetInt(0));
-    return static_cast<int64_t>(adds ? step : 0 - step);
+  uint64_t step = 0;
+  const Instruction* const last = ElementOf(body.root(), k);
+  const Instruction* next = last;
+  // Of several trips at once there are several additions.
+  while (next != nullptr && StateElement(*next) != k) {
+    if (next->opcode() != Opcode::kAdd && next->opcode() != Opcode::kSubtract) return std::nullopt;
+    const bool adds = next->opcode() == Opcode::kAdd, right = IsKnownScalar(next->operand(1));
+    if (!right && !(adds && IsKnownScalar(next->operand(0)))) return std::nullopt;
+    const auto own = static_cast<uint64_t>(next->operand(right ? 1 : 0)->literal().GetInt(0));
+    step += adds ? own : 0 - own;
+    next = next->operand(right ? 0 : 1);
   }
-  if (adds && StateElement(*right) == k && IsKnownScalar(left)) return left->literal().GetInt(0);
-  return std::nullopt;
+  // Handed on as it is, it counts nothing.
+  if (next == nullptr || next == last) return std::nullopt;
+  return static_cast<int64_t>(step);
 }
 
 }  // namespace

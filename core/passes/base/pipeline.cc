@@ -110,6 +110,13 @@ constexpr Pass kRepeated[] = {
     {"split-giants", [](M m, C c) -> Result<bool> { return SplitGiants(m, c.target.max_elements); }},
     {"merge-equal-instructions", [](M m, C) -> Result<bool> { return EliminateCommonSubexpressions(m); }},
 };
+// Behind them, and before them once more if it changes anything.
+constexpr Pass kPairTrips = {"pair-trips", [](M m, C c) -> Result<bool> {
+                               if (!c.target.fusion || !c.target.unroll_loops || !c.target.pairs_trips || !PairTrips(m))
+                                 return false;
+                               VXLA_RETURN_IF_ERROR(InlineCalls(m).status());
+                               return true;
+                             }};
 constexpr Pass kDeadCode = {"remove-dead-code", [](M m, C) -> Result<bool> { return RemoveDeadCode(m); }};
 
 // Marks on instructions, which would keep equal ones apart, come late; nothing that reads single operations may follow
@@ -175,7 +182,7 @@ class Pipeline {
 
 std::vector<std::string_view> PassNames() {
   std::vector<std::string_view> names;
-  for (const std::span<const Pass> passes : {std::span<const Pass>(kFirst), {kRepeated}, {kLast}}) {
+  for (const std::span<const Pass> passes : {std::span<const Pass>(kFirst), {kRepeated}, {&kPairTrips, 1}, {kLast}}) {
     for (const Pass& pass : passes) {
       if (std::ranges::find(names, pass.name) == names.end()) names.push_back(pass.name);
     }
@@ -189,6 +196,8 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   Pipeline pipeline(*optimized, context, after);
   VXLA_RETURN_IF_ERROR(pipeline.RunAll(kFirst));
   VXLA_RETURN_IF_ERROR(pipeline.RunUntilNothingChanges(kRepeated));
+  VXLA_ASSIGN_OR_RETURN(const bool pairs, pipeline.Run(kPairTrips));
+  if (pairs) VXLA_RETURN_IF_ERROR(pipeline.RunUntilNothingChanges(kRepeated));
   VXLA_RETURN_IF_ERROR(pipeline.RunAll(kLast));
   return optimized;
 }
