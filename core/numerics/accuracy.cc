@@ -229,7 +229,7 @@ bool HasNarrowVariant(Opcode opcode) {
 }
 
 bool HasFusedVariant(Opcode opcode) {
-  return opcode == Opcode::kExp || opcode == Opcode::kLogistic || opcode == Opcode::kTanh;
+  return opcode == Opcode::kErf || opcode == Opcode::kExp || opcode == Opcode::kLogistic || opcode == Opcode::kTanh;
 }
 
 ReducedBits ReducedBitsOf(const Instruction& instruction) {

@@ -66,7 +66,7 @@ bool HasOddVariant(Opcode opcode);
 // shaders/include/math/f32_narrow.glsl has <op>_f32_narrow.
 bool HasNarrowVariant(Opcode opcode);
 // Functions of f32 that they compute more quickly within the same bound, but with other bits:
-// shaders/include/math/f32_exp_log.glsl has <op>_by_fma_f32.
+// shaders/include/math/f32_exp_log.glsl and f32_special.glsl have <op>_by_fma_f32.
 bool HasFusedVariant(Opcode opcode);
 
 // The exponent and mantissa bits of a reduce-precision; more than the widest format's change nothing and are not told

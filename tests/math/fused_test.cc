@@ -291,7 +291,8 @@ TEST(FusedMathTest, FunctionsByFmaAreWithinAnUlp) {
        fused::logistic_by_fma_f32,
        [](double x) { return 1 / (1 + std::exp(-x)); },
        {-103.97F, -87.34F, -1.1F, 17.0F}},
-      {Opcode::kTanh, fused::tanh_by_fma_f32, std::tanh, {-0.625F, 0.625F, 9.01F}}};
+      {Opcode::kTanh, fused::tanh_by_fma_f32, std::tanh, {-0.625F, 0.625F, 9.01F}},
+      {Opcode::kErf, fused::erf_by_fma_f32, std::erf, {-1.0F, 0.99F, 1.0F, 1.01F, 1.05F, 3.92F, 4.0F}}};
   for (int i = 0; i < OpcodeCount(); ++i) {
     const auto opcode = static_cast<Opcode>(i);
     EXPECT_EQ(HasFusedVariant(opcode),

@@ -55,6 +55,11 @@ TEST(TripPairsTest, AreOfLoopsThatWriteWhatTheyReadElsewhere) {
                          "b = f32[64,64] broadcast(x), dimensions={1}  p = f32[64,64] multiply(y, b)\n"
                          "nx = f32[64] reduce(p, none), dimensions={1}, to_apply=add  ny = f32[64,64] negate(y)")),
             8);
+  // (x, y) -> (x + y, x).
+  std::string handed = Loop(32, "nx = f32[64] add(x, y)");
+  for (size_t at; (at = handed.find("f32[64,64]")) != handed.npos;) handed.replace(at, 10, "f32[64]");
+  handed.replace(handed.find("nx, ny)"), 7, "nx, x)");
+  EXPECT_EQ(TripsOf(handed), 16);
   EXPECT_EQ(TripsOf(Loop(32, kReversed), false), 32);
 }
 

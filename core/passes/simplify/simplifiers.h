@@ -31,10 +31,10 @@ bool HoistFromLoops(Module& module);
 // body. Expects bodies without calls; the calls that this adds are InlineCalls's to take away.
 bool UnrollShortLoops(Module& module);
 
-// A while whose trips make an array of its state from other places of it than those that they write goes two trips at a
-// time, where an even number of them is known before it runs and a trip is short. Such an array then lies in two places
-// by turns: else each trip makes the new one beside it and copies it, behind a barrier more. Expects bodies without calls;
-// the calls that this adds are InlineCalls's to take away.
+// A while whose trips make an array of its state from other places of it than those that they write, or hand one on as
+// another, goes two trips at a time, where an even number of them is known before it runs and a trip is short. Such an
+// array then lies in two places by turns: else each trip makes the new one beside it and copies it, behind a barrier
+// more. Expects bodies without calls; the calls that this adds are InlineCalls's to take away.
 bool PairTrips(Module& module);
 
 // A concatenate of so many operands that they and its result are more than `most` buffers becomes one of

@@ -59,7 +59,7 @@ bool IsStored(const Instruction& i) {
 }
 
 // Whether a trip makes an array of the state from elements of it that lie elsewhere, so that it may not be written
-// where it is read.
+// where it is read, or hands one on as another.
 bool MovesState(const Computation& body) {
   const Shape& state = body.parameter(0)->shape();
   if (!state.IsTuple() || std::ssize(state.tuple_elements()) > 64 || body.root()->opcode() != Opcode::kTuple)
@@ -90,8 +90,10 @@ bool MovesState(const Computation& body) {
     made[i.get()] = of;
   }
   for (int k = 0; k < body.root()->operand_count(); ++k) {
-    const MadeOf& of = made[body.root()->operand(k)];
-    if (((of.moved | of.reduced) >> k & 1) != 0) return true;
+    const Instruction& next = *body.root()->operand(k);
+    const MadeOf& of = made[&next];
+    if (((of.moved | of.reduced) >> k & 1) != 0 || (StateElement(next) != k && StateElement(next) >= 0 && of.own != 0))
+      return true;
   }
   return false;
 }

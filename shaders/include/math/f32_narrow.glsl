@@ -50,22 +50,6 @@ FN F tanh_f32_narrow(float x) {
   #endif
   return v;
 }
-// Polynomials below 1 (2^-29) and above (2^-26.8); from 2.75 on a number that rounds to 1.
 FN F erf_f32_narrow(float x) {
-  F v;
-  #ifdef VXLA_FUSED_F32
-  F m = magnitude_f32(x);
-  F u = m * m;
-  F p = fma(fma(fma(7.85402e-05f, u, -0.000801024609f), u, 0.00518833427f), u, -0.0268538166f);
-  p = fma(fma(fma(p, u, 0.112835854f), u, -0.376126260f), u, 0.128379167f);
-  F t = (m < 2.75f ? m : 2.75f) - 1.875f;
-  F q = fma(fma(fma(-0.00030271805f, t, 0.000464243698f), t, 0.00135124789f), t, -0.00499313511f);
-  q = fma(fma(fma(fma(q, t, 0.0041384967f), t, 0.0114818719f), t, -0.0422662571f), t, 0.0674386695f);
-  q = fma(fma(fma(q, t, -0.0628979802f), t, 0.033545915f), t, 0.99199003f);
-  F r = copysign_f32(m < 1.0f ? fma(m, p, m) : q, x);
-  v = is_nan_f32(x) ? nan_f32() : r;
-  #else
-  v = erf_f32(x);
-  #endif
-  return v;
+  return erf_by_fma_f32(x);
 }
