@@ -190,7 +190,7 @@ std::vector<GridProgram> Programs() {
   std::vector<GridProgram> programs = {{"Sums", Counted("f32", 300, 300, 20, sums)},
                                        {"Product", Counted("f32", 64, 64, 20, product)},
                                        {"OneRow", Counted("f32", 700, 3, 3, row)},
-                                       {"Narrow", Counted("u8", 37, 5, 16, narrow)},
+                                       {"Narrow", Counted("u8", 37, 5, 20, narrow)},
                                        {"Words", Counted("s64", 129, 2, 18, words)}};
   for (GridProgram& more : Scatters()) programs.push_back(std::move(more));
   for (GridProgram& more : Families()) programs.push_back(std::move(more));

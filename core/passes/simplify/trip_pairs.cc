@@ -10,7 +10,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr int64_t kFewestTrips = 16;
+constexpr int64_t kFewestTrips = 18;       // half of them are more than UnrollShortLoops writes out
 constexpr int64_t kMostInstructions = 64;  // of a trip: kernels hold them twice
 
 // Nothing that runs steps of its own, or that more than one trip at a time would change.
