@@ -1,6 +1,6 @@
 // Functions of a narrow float (16 bits and less, held in f32), for results that are rounded to the narrow type
 // afterwards. Where fma rounds once <op>_f32_narrow is about 2^-22.5 of <op>_f32 off, and takes a fifth to two thirds of
-// its instructions. That is enough: rounded, the two are the same at every narrow argument (tests/math/narrow_function_test.cc),
+// its instructions. That is enough: rounded, the two are the same at every narrow argument (tests/math/fused_test.cc),
 // and at those of f16 that f16.glsl moves off a tie it does so here, too. Reciprocals are rounded alike on every device.
 // Elsewhere it is <op>_f32.
 
